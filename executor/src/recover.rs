@@ -128,14 +128,51 @@ impl Curve {
     }
 }
 
-/// The recovery of a whole workload, a job that threads share.
-#[derive(Default)]
-struct Job {
+/// Transactions that threads check in chunks, ascending.
+#[derive(Debug)]
+pub(crate) struct Chunks<E> {
     next_chunk: AtomicUsize,
+    /// Index and error of the first transaction that failed.
+    pub(crate) failure: Mutex<Option<(usize, E)>>,
+}
+
+impl<E> Chunks<E> {
+    pub(crate) const fn new() -> Self {
+        Self { next_chunk: AtomicUsize::new(0), failure: Mutex::new(None) }
+    }
+
+    /// Does a thread's part: calls `check` with indices of transactions, of `tx_count` in all. A
+    /// thread stops within a chunk only at a failure. So all transactions before the first failure
+    /// are checked, and the reported failure does not depend on timing.
+    pub(crate) fn work(
+        &self,
+        tx_count: usize,
+        stop: &AtomicBool,
+        mut check: impl FnMut(usize) -> Result<(), E>,
+    ) {
+        while !stop.load(Ordering::Relaxed) && lock(&self.failure).is_none() {
+            let first = self.next_chunk.fetch_add(1, Ordering::Relaxed) * CHUNK;
+            if first >= tx_count {
+                return;
+            }
+            for tx in first..(first + CHUNK).min(tx_count) {
+                if let Err(error) = check(tx) {
+                    let mut failure = lock(&self.failure);
+                    if failure.as_ref().is_none_or(|(lowest, _)| tx < *lowest) {
+                        *failure = Some((tx, error));
+                    }
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The recovery of a whole workload, a job that threads share.
+struct Job {
+    chunks: Chunks<RecoverError>,
     /// Latencies of each thread that is done.
     latencies: Mutex<Vec<Latencies>>,
-    /// Index and error of the first transaction of the workload that failed.
-    failure: Mutex<Option<(usize, RecoverError)>>,
 }
 
 /// Recovers all signers of `workload` on `thread_count` threads. `signatures` has the signatures of
@@ -165,22 +202,28 @@ pub fn recover(
         |_| {
             let mut latencies = Latencies::ready();
             pool.serve(|job| {
-                work(job, transactions.len(), &stop, mem::take(&mut latencies), |tx| {
-                    check(&curve, tx, transactions[tx], workload.chain_id, &signatures[tx])
+                let mut start = Instant::now();
+                job.chunks.work(transactions.len(), &stop, |tx| {
+                    check(&curve, tx, transactions[tx], workload.chain_id, &signatures[tx])?;
+                    let end = Instant::now();
+                    latencies.record(end - start);
+                    start = end;
+                    Ok(())
                 });
+                lock(&job.latencies).push(mem::take(&mut latencies));
             });
             Ok(())
         },
         || {
             pool.wait_idle();
-            let job = Arc::new(Job::default());
+            let job = Arc::new(Job { chunks: Chunks::new(), latencies: Mutex::default() });
             let start = Instant::now();
             pool.post(job);
             let job = pool.finish().unwrap_or_else(|| panic!("a job was posted"));
             (job, start.elapsed())
         },
     )?;
-    let failure = lock(&job.failure).take();
+    let failure = lock(&job.chunks.failure).take();
     if let Some((_, failure)) = failure {
         return Err(failure);
     }
@@ -190,39 +233,6 @@ pub fn recover(
     let mut latencies = Latencies::default();
     lock(&job.latencies).iter().for_each(|of_thread| latencies.merge(of_thread));
     Ok(Recovered { wall, latencies, tx_count: transactions.len() as u64 })
-}
-
-/// Does a thread's part of a job. A thread stops within a chunk only at a failure. So all
-/// transactions before the first failure are checked, and the reported failure does not depend on
-/// timing.
-fn work(
-    job: &Job,
-    tx_count: usize,
-    stop: &AtomicBool,
-    mut latencies: Latencies,
-    check: impl Fn(usize) -> Result<(), RecoverError>,
-) {
-    let mut start = Instant::now();
-    while !stop.load(Ordering::Relaxed) {
-        let first = job.next_chunk.fetch_add(1, Ordering::Relaxed) * CHUNK;
-        for tx in first..(first + CHUNK).min(tx_count) {
-            if let Err(error) = check(tx) {
-                stop.store(true, Ordering::Relaxed);
-                let mut failure = lock(&job.failure);
-                if failure.as_ref().is_none_or(|(lowest, _)| tx < *lowest) {
-                    *failure = Some((tx, error));
-                }
-                return;
-            }
-            let end = Instant::now();
-            latencies.record(end - start);
-            start = end;
-        }
-        if first >= tx_count {
-            break;
-        }
-    }
-    lock(&job.latencies).push(latencies);
 }
 
 /// Recovers the signers of `tx` and of its delegations, and compares them with the workload.

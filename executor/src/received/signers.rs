@@ -1,20 +1,17 @@
 //! Holds the decoded blocks of a batch, and recovers the signers of their transactions and
 //! delegations on several threads, inside the clock. `recover.rs` measures the same work apart.
 
-use std::sync::{
-    Arc, Mutex, OnceLock,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
-};
+use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
 use alloy_consensus::{Block, Transaction as _};
 use alloy_primitives::Address;
 use workload::signing::Signature;
 
 use super::bytes::{BlockFault, Envelope};
-use crate::{lock::lock, recover::Curve};
-
-/// Number of transactions that a thread takes at a time.
-const CHUNK: usize = 16;
+use crate::{
+    lock::lock,
+    recover::{Chunks, Curve},
+};
 
 /// Blocks of a batch, decoded from their bytes.
 #[derive(Clone, Debug, Default)]
@@ -40,11 +37,9 @@ pub(super) struct Recovery {
     blocks: Arc<Vec<Block<Envelope>>>,
     /// Block index, and index in the block, of each transaction of the batch.
     positions: Vec<(usize, usize)>,
-    next_chunk: AtomicUsize,
+    /// The batch's transactions. A failure is an invalid signature.
+    chunks: Chunks<BlockFault>,
     signers: Vec<OnceLock<TxSigners>>,
-    /// First transaction of the batch with an invalid signature: its index in the batch, and the
-    /// fault.
-    failure: Mutex<Option<(usize, BlockFault)>>,
     curve: Curve,
 }
 
@@ -55,47 +50,24 @@ impl Recovery {
         });
         let positions: Vec<_> = positions.collect();
         Self {
-            next_chunk: AtomicUsize::new(0),
+            chunks: Chunks::new(),
             signers: positions.iter().map(|_| OnceLock::new()).collect(),
             positions,
-            failure: Mutex::default(),
             curve: Curve::default(),
             blocks,
         }
     }
 
-    /// Does a thread's part of the job. A thread stops within a chunk only at an invalid signature.
-    /// So all transactions before the first invalid one are checked, and the reported fault does
-    /// not depend on timing.
+    /// Does a thread's part of the job.
     pub(super) fn work(&self, stop: &AtomicBool) {
-        while !stop.load(Ordering::Relaxed) && self.lowest_failure().is_none() {
-            let first = self.next_chunk.fetch_add(1, Ordering::Relaxed) * CHUNK;
-            if first >= self.positions.len() {
-                return;
-            }
-            for index in first..(first + CHUNK).min(self.positions.len()) {
-                let (block, tx_index) = self.positions[index];
-                match self.signers_of(&self.blocks[block].body.transactions[tx_index]) {
-                    Ok(signers) => drop(self.signers[index].set(signers)),
-                    Err(reason) => {
-                        self.record_failure(index, BlockFault::Signature { tx_index, reason });
-                        return;
-                    }
-                }
-            }
-        }
-    }
-
-    fn lowest_failure(&self) -> Option<usize> {
-        let failure = lock(&self.failure);
-        failure.as_ref().map(|(index, _)| *index)
-    }
-
-    fn record_failure(&self, index: usize, fault: BlockFault) {
-        let mut failure = lock(&self.failure);
-        if failure.as_ref().is_none_or(|(lowest, _)| index < *lowest) {
-            *failure = Some((index, fault));
-        }
+        self.chunks.work(self.positions.len(), stop, |index| {
+            let (block, tx_index) = self.positions[index];
+            let signers = self
+                .signers_of(&self.blocks[block].body.transactions[tx_index])
+                .map_err(|reason| BlockFault::Signature { tx_index, reason })?;
+            drop(self.signers[index].set(signers));
+            Ok(())
+        });
     }
 
     fn signers_of(&self, tx: &Envelope) -> Result<TxSigners, String> {
@@ -114,7 +86,7 @@ impl Recovery {
     /// Returns the block index of the first transaction with an invalid signature, and the fault.
     /// `None` if no signature was found invalid.
     pub(super) fn fault(&self) -> Option<(usize, BlockFault)> {
-        let failure = lock(&self.failure);
+        let failure = lock(&self.chunks.failure);
         failure.as_ref().map(|(index, fault)| (self.positions[*index].0, fault.clone()))
     }
 
