@@ -108,7 +108,7 @@ fn every_design_agrees_while_rocksdb_compacts_and_the_state_stays_as_it_was() {
     let (dir, workload) = (tempfile::tempdir().unwrap(), workload());
     assert_eq!(workload.batches.len(), BLOCK_COUNT);
     let (store, name) = rocks(dir.path(), &workload, Compaction::On);
-    let before = contents(store.state().dir());
+    let before = contents(store.built_state().unwrap().dir());
     let mut committed = None;
     for design in Design::ALL {
         let variant = variant(*design, RootTime::After);
@@ -125,7 +125,7 @@ fn every_design_agrees_while_rocksdb_compacts_and_the_state_stays_as_it_was() {
         assert!(space.peak_bytes > space.before_bytes, "a log, and files of flushes: {space:?}");
         let settled = taken.executed.spans.iter().filter(|span| span.phase == Phase::Settle);
         assert_eq!(settled.count(), 1, "{variant}");
-        assert_eq!(contents(store.state().dir()), before, "{variant}");
+        assert_eq!(contents(store.built_state().unwrap().dir()), before, "{variant}");
     }
     drop(store);
     let data = DataDir::open(dir.path()).unwrap();

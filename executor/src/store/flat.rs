@@ -87,11 +87,6 @@ impl FlatStore {
         })
     }
 
-    /// State of the store.
-    pub const fn state(&self) -> &BuiltState {
-        &self.state
-    }
-
     /// Describes whether reads go through `io_uring`.
     fn describe_io_uring(&self) -> String {
         let refused = self.refused_rings.load(Ordering::Relaxed);

@@ -105,11 +105,6 @@ impl MdbxStore {
         Ok(Self { state, format, settings, base, never_cold_reason, opened: Mutex::new(None) })
     }
 
-    /// State of the store.
-    pub const fn state(&self) -> &BuiltState {
-        &self.state
-    }
-
     fn opened(&self) -> Option<Opened> {
         *lock(&self.opened)
     }

@@ -122,11 +122,6 @@ impl RocksStore {
         self.multi_get_io_uring
     }
 
-    /// State of the store.
-    pub const fn state(&self) -> &BuiltState {
-        &self.state
-    }
-
     /// Opens a sample as [`Store::open_sample`] does, but returns the concrete type.
     ///
     /// # Errors

@@ -193,12 +193,12 @@ fn what_a_sample_commits_is_read_there_and_gone_after() {
             let state = open(data.path(), &genesis, layout).unwrap();
             let settings = FlatSettings { durability, ..FlatSettings::default() };
             let store = FlatStore::open(state, settings).unwrap();
-            let before = contents(store.state().dir());
+            let before = contents(store.built_state().unwrap().dir());
             assert_committed(&store, &genesis);
             let sample = store.open_sample(CacheMode::Cold).unwrap();
             assert_holds(sample.reader().unwrap().as_mut(), &genesis);
             sample.close().unwrap();
-            assert_eq!(contents(store.state().dir()), before);
+            assert_eq!(contents(store.built_state().unwrap().dir()), before);
             assert_eq!(fs::read_dir(data.path().join("samples")).unwrap().count(), 0);
         }
     }
@@ -308,7 +308,7 @@ fn a_base_that_somebody_wrote_is_noticed_when_the_sample_closes() {
     let data = tempfile::tempdir().unwrap();
     let store = store(data.path(), &genesis(100), Layout::Hashed);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
-    fs::write(store.state().dir().join("more.flat"), "x").unwrap();
+    fs::write(store.built_state().unwrap().dir().join("more.flat"), "x").unwrap();
     let error = sample.close().unwrap_err();
     assert!(matches!(error, StoreError::NotRestored { .. }), "{error}");
 }

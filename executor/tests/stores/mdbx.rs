@@ -75,12 +75,12 @@ fn a_built_state_holds_exactly_what_the_recipe_enumerates() {
     for form in &FORMS {
         let data = tempfile::tempdir().unwrap();
         let store = store(data.path(), &genesis, form);
-        let rows = store.state().manifest().rows;
+        let rows = store.built_state().unwrap().manifest().rows;
         assert_eq!((rows.accounts, rows.slots, rows.codes), (1_604, 60_004, 5));
         let sample = store.open_sample(CacheMode::Cold).unwrap();
         assert_holds(sample.reader().unwrap().as_mut(), &genesis);
         sample.close().unwrap();
-        let name = store.state().name().to_owned();
+        let name = store.built_state().unwrap().name().to_owned();
         drop(store);
         verify(data.path(), &name).unwrap();
     }
@@ -111,14 +111,17 @@ fn what_a_sample_commits_is_read_there_and_gone_after() {
             let data = tempfile::tempdir().unwrap();
             let state = open(data.path(), &genesis, form).unwrap();
             let store = MdbxStore::open(state, MdbxSettings { durability }).unwrap();
-            let before = contents(store.state().dir());
+            let before = contents(store.built_state().unwrap().dir());
             for _ in 0..2 {
                 assert_committed(&store, &genesis);
                 let sample = store.open_sample(CacheMode::Cold).unwrap();
                 assert_holds(sample.reader().unwrap().as_mut(), &genesis);
                 sample.close().unwrap();
             }
-            let (dir, name) = (store.state().dir().to_owned(), store.state().name().to_owned());
+            let (dir, name) = (
+                store.built_state().unwrap().dir().to_owned(),
+                store.built_state().unwrap().name().to_owned(),
+            );
             drop(store);
             verify(data.path(), &name).unwrap();
             // Formerly free pages may hold committed rows; the rest of the file is as it was built.
@@ -410,7 +413,7 @@ fn a_state_in_use_is_refused_and_removed_when_it_is_free() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(100);
     let store = store(data.path(), &genesis, &HASHED);
-    let name = store.state().name().to_owned();
+    let name = store.built_state().unwrap().name().to_owned();
     assert!(name.starts_with("mdbx-"), "{name}");
     for refused in [open(data.path(), &genesis, &HASHED).map(drop), verify(data.path(), &name)] {
         assert!(matches!(refused.unwrap_err(), StateError::InUse { .. }));

@@ -147,8 +147,8 @@ proptest! {
             let sample = store.open_sample(CacheMode::Warm).unwrap();
             assert_reads(sample.reader().unwrap().as_mut(), &before);
             sample.close().unwrap();
-            let name = store.state().name().to_owned();
-            digests.push(store.state().manifest().content_digest);
+            let name = store.built_state().unwrap().name().to_owned();
+            digests.push(store.built_state().unwrap().manifest().content_digest);
             drop(store);
             let data = DataDir::open(dir.path()).unwrap();
             let formats: [&dyn executor::state::StateFormat; 1] = [&MdbxFormat::default()];

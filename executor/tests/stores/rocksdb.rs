@@ -34,9 +34,9 @@ fn a_built_state_holds_exactly_what_the_recipe_enumerates() {
         let data = tempfile::tempdir().unwrap();
         for method in [ReadMethod::Get, ReadMethod::MultiGet] {
             let store = store(data.path(), &genesis, layout, settings(method));
-            let rows = store.state().manifest().rows;
+            let rows = store.built_state().unwrap().manifest().rows;
             assert_eq!((rows.accounts, rows.slots, rows.codes), (1_604, 6_004, 5));
-            let tables = store.state().manifest().files.iter();
+            let tables = store.built_state().unwrap().manifest().files.iter();
             assert!(tables.filter(|file| file.name.ends_with(".sst")).count() >= 6);
             let sample = store.open_sample(CacheMode::Cold).unwrap();
             assert_holds(sample.reader().unwrap().as_mut(), &genesis);
@@ -83,13 +83,13 @@ fn what_a_sample_commits_is_read_there_and_gone_after() {
         for durability in [Durability::Synced, Durability::Logged, Durability::Unlogged] {
             let settings = RocksSettings { durability, ..RocksSettings::default() };
             let store = store(data.path(), &genesis, layout, settings);
-            let before = contents(store.state().dir());
+            let before = contents(store.built_state().unwrap().dir());
             assert_committed(&store, &genesis);
             let sample = store.open_sample(CacheMode::Cold).unwrap();
             assert_holds(sample.reader().unwrap().as_mut(), &genesis);
             sample.close().unwrap();
-            store.state().verify_untouched().unwrap();
-            assert_eq!(contents(store.state().dir()), before);
+            store.built_state().unwrap().verify_untouched().unwrap();
+            assert_eq!(contents(store.built_state().unwrap().dir()), before);
             assert_eq!(fs::read_dir(data.path().join("samples")).unwrap().count(), 0);
         }
     }
@@ -181,7 +181,7 @@ fn further_options_reach_a_samples_database_and_leave_its_cache_and_the_states_n
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(500);
     let plain = store(data.path(), &genesis, Layout::Hashed, RocksSettings::default());
-    let name = plain.state().name().to_owned();
+    let name = plain.built_state().unwrap().name().to_owned();
     let sample = plain.sample(CacheMode::Cold).unwrap();
     let empty_bytes = sample.cached_bytes();
     sample.close().unwrap();
@@ -189,7 +189,7 @@ fn further_options_reach_a_samples_database_and_leave_its_cache_and_the_states_n
     let options = "max_file_opening_threads=3;advise_random_on_open=false;ttl=77".to_owned();
     let settings = RocksSettings { options: options.clone(), ..RocksSettings::default() };
     let store = store(data.path(), &genesis, Layout::Hashed, settings);
-    assert_eq!(store.state().name(), name);
+    assert_eq!(store.built_state().unwrap().name(), name);
     let sample = store.sample(CacheMode::Cold).unwrap();
     assert_eq!(sample.cached_bytes(), empty_bytes);
     assert_holds(sample.reader().unwrap().as_mut(), &genesis);

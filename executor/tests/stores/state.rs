@@ -447,9 +447,9 @@ fn a_base_that_somebody_wrote_is_noticed() {
     let store = RocksStore::open(state, Default::default()).unwrap();
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     sample.close().unwrap();
-    store.state().verify_untouched().unwrap();
-    fs::write(store.state().dir().join("000099.log"), "x").unwrap();
-    assert!(store.state().verify_untouched().is_err());
+    store.built_state().unwrap().verify_untouched().unwrap();
+    fs::write(store.built_state().unwrap().dir().join("000099.log"), "x").unwrap();
+    assert!(store.built_state().unwrap().verify_untouched().is_err());
 }
 
 #[test]

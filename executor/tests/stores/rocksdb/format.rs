@@ -76,7 +76,7 @@ fn every_shape_holds_the_same_rows_under_a_name_of_its_own() {
     let mut digests = HashSet::new();
     for format in formats() {
         let store = open(data.path(), &genesis, &format);
-        let name = store.state().name().to_owned();
+        let name = store.built_state().unwrap().name().to_owned();
         read(&store, &genesis, 0..SLOTS + 100);
         drop(store);
         let verified = dir.verify(&name, &[&FORMAT], &NoProgress, &AtomicBool::new(false));
@@ -92,7 +92,7 @@ fn every_shape_holds_the_same_rows_under_a_name_of_its_own() {
 fn a_get_looks_into_one_place_of_a_fresh_state_and_into_more_of_an_aged_one() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(SLOTS);
-    let digest = |store: &RocksStore| store.state().manifest().content_digest;
+    let digest = |store: &RocksStore| store.built_state().unwrap().manifest().content_digest;
     for filter in [Filter::new(FilterKind::Bloom, 4), Filter::NOTHING] {
         let fresh = open(data.path(), &genesis, &RocksFormat { filter, ..FORMAT });
         assert_eq!(places_per_key(&read(&fresh, &genesis, 0..SLOTS)), 1.0, "{filter:?}");

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use alloy_primitives::U256;
 use executor::store::{
-    Background, Reader, Sample, Settled, WriteCounters,
+    Background, Reader, Sample, Settled, Store, WriteCounters,
     rocksdb::{RocksSample, RocksSettings},
 };
 use variant::{CacheMode, Compaction, ReadMethod};
@@ -66,10 +66,10 @@ fn settle(sample: &RocksSample<'_>) {
 fn compactions_run_from_the_clocks_start_and_leave_rows_and_state_as_they_are() {
     let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
     let store = store(data.path(), &genesis, Layout::Hashed, small());
-    let before = contents(store.state().dir());
+    let before = contents(store.built_state().unwrap().dir());
     let sample = store.sample(CacheMode::Cold).unwrap();
     let space = sample.file_bytes().unwrap();
-    assert!(space >= store.state().manifest().byte_count() / 2, "{space}");
+    assert!(space >= store.built_state().unwrap().manifest().byte_count() / 2, "{space}");
     let opened = work(&sample).counters().unwrap();
     work(&sample).begin().unwrap();
     let mut committed_bytes = 0;
@@ -94,9 +94,9 @@ fn compactions_run_from_the_clocks_start_and_leave_rows_and_state_as_they_are() 
     // Nothing runs once it has settled.
     settle(&sample);
     assert_eq!(work(&sample).counters().unwrap().since(&opened), counters);
-    assert_eq!(contents(store.state().dir()), before, "while the sample is open");
+    assert_eq!(contents(store.built_state().unwrap().dir()), before, "while the sample is open");
     sample.close().unwrap();
-    assert_eq!(contents(store.state().dir()), before, "after it");
+    assert_eq!(contents(store.built_state().unwrap().dir()), before, "after it");
     let sample = store.sample(CacheMode::Cold).unwrap();
     assert_holds(sample.reader().unwrap().as_mut(), &genesis);
     sample.close().unwrap();
@@ -159,14 +159,14 @@ fn a_sample_whose_clock_does_not_start_compacts_nothing() {
 fn an_interrupt_ends_the_wait_for_compactions_and_the_sample_can_be_closed() {
     let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
     let store = store(data.path(), &genesis, Layout::Hashed, small());
-    let before = contents(store.state().dir());
+    let before = contents(store.built_state().unwrap().dir());
     let sample = store.sample(CacheMode::Cold).unwrap();
     (0..40).for_each(|number| sample.commit(&commit(&genesis, number)).unwrap());
     work(&sample).begin().unwrap();
     let settled = work(&sample).settle(&AtomicBool::new(true));
     assert_eq!(settled.unwrap(), Settled::Cancelled);
     sample.close().unwrap();
-    assert_eq!(contents(store.state().dir()), before);
+    assert_eq!(contents(store.built_state().unwrap().dir()), before);
 }
 
 #[test]
