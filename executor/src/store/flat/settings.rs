@@ -30,7 +30,6 @@ impl Default for FlatSettings {
 
 /// Returns a function for `map_err` that makes the error of a file operation.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
-    let action = action.into();
     move |error| StoreError::failed(NAME, action, error)
 }
 

@@ -161,6 +161,5 @@ pub(super) fn failed_read(what: impl Into<String>) -> impl FnOnce(ReadError) -> 
 
 /// Returns a function for `map_err` that makes the error of a file operation.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
-    let action = action.into();
     move |error| StoreError::failed(NAME, action, error)
 }

@@ -151,6 +151,5 @@ pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(::rocksdb::Error)
 
 /// Returns a function for `map_err` that makes the error of a file operation.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> StoreError {
-    let action = action.into();
     move |error| StoreError::failed(NAME, action, error)
 }
