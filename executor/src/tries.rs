@@ -22,7 +22,7 @@ const CUT_ROWS: u8 = 16;
 ///
 /// # Panics
 /// Never, since the format allows this number of rows.
-pub fn format_of(form: TrieForm) -> Option<Format> {
+pub fn trie_format(form: TrieForm) -> Option<Format> {
     match form {
         TrieForm::Nothing => None,
         TrieForm::Cut => {
@@ -47,9 +47,8 @@ pub(crate) fn format_name(format: Format) -> String {
 }
 
 /// Returns the format with this name; `None` if no format has it.
-pub(crate) fn format_named(name: &str) -> Option<Format> {
-    let formats = TrieForm::ALL.iter().filter_map(|form| format_of(*form));
-    formats.into_iter().find(|format| format_name(*format) == name)
+pub(crate) fn format_by_name(name: &str) -> Option<Format> {
+    all_formats().flatten().find(|format| format_name(*format) == name)
 }
 
 /// Text before the name of the tries' format in a shape, which is the text of the settings with
@@ -70,7 +69,7 @@ pub fn name_in_shape(shape: &str) -> Option<&str> {
 
 /// Returns all formats in which states are built, and `None` for states without tries.
 pub(crate) fn all_formats() -> impl Iterator<Item = Option<Format>> {
-    TrieForm::ALL.iter().map(|form| format_of(*form))
+    TrieForm::ALL.iter().map(|form| trie_format(*form))
 }
 
 /// Approximate maximal bytes of an account's value in its leaf.
@@ -271,7 +270,7 @@ pub(crate) type SlotChange = (Address, U256, U256);
 
 /// Groups sorted slots by account. Each group comes with its part of `hashes`, which has one hash
 /// per slot.
-pub(crate) fn by_account<'c>(
+pub(crate) fn slots_by_account<'c>(
     slots: &'c [SlotChange],
     hashes: &'c [[u8; 32]],
 ) -> impl Iterator<Item = (&'c [SlotChange], &'c [[u8; 32]])> {
@@ -289,13 +288,12 @@ mod tests {
 
     #[test]
     fn every_format_is_read_from_its_name_and_the_names_stay() {
-        let names: Vec<_> =
-            TrieForm::ALL.iter().filter_map(|form| format_of(*form)).map(format_name).collect();
+        let names: Vec<_> = all_formats().flatten().map(format_name).collect();
         assert_eq!(names, ["cut at 16 rows", "reth-like", "branches", "all"]);
         for name in names {
-            assert_eq!(format_named(&name).map(format_name), Some(name));
+            assert_eq!(format_by_name(&name).map(format_name), Some(name));
         }
-        assert_eq!(format_named("cut at 17 rows"), None);
+        assert_eq!(format_by_name("cut at 17 rows"), None);
     }
 
     #[test]

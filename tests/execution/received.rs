@@ -88,7 +88,7 @@ fn every_design_does_all_duties_on_random_blocks_and_agrees() {
 #[test]
 fn whole_blocks_with_a_root_and_a_built_list_agree() {
     let workload = transfers();
-    let format = tries::format_of(TrieForm::Cut).unwrap();
+    let format = tries::trie_format(TrieForm::Cut).unwrap();
     let store = MemoryStore::build_with_tries(&workload.genesis, format, 1 << 30).unwrap();
     let blocks = received(&workload);
     for time in [RootTime::After, RootTime::FromList, RootTime::Pipelined] {

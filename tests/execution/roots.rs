@@ -39,7 +39,7 @@ fn forms() -> impl Iterator<Item = TrieForm> {
 }
 
 fn in_memory(workload: &Workload, form: TrieForm) -> MemoryStore {
-    let format = tries::format_of(form).unwrap();
+    let format = tries::trie_format(form).unwrap();
     MemoryStore::build_with_tries(&workload.genesis, format, LIMIT_BYTES).unwrap()
 }
 

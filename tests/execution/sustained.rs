@@ -51,7 +51,7 @@ fn built<S>(
 }
 
 fn rocks_format() -> RocksFormat {
-    RocksFormat { tries: tries::format_of(TrieForm::Cut), ..RocksFormat::default() }
+    RocksFormat { tries: tries::trie_format(TrieForm::Cut), ..RocksFormat::default() }
 }
 
 /// Opens a store with a flush every few blocks.
@@ -136,7 +136,7 @@ fn every_design_agrees_while_rocksdb_compacts_and_the_state_stays_as_it_was() {
 fn without_compactions_and_in_mdbx_blocks_are_timed_and_nothing_is_waited_for() {
     let (dir, workload) = (tempfile::tempdir().unwrap(), workload());
     let (rocks, _) = rocks(dir.path(), &workload, Compaction::Off);
-    let format = MdbxFormat { tries: tries::format_of(TrieForm::Cut), ..MdbxFormat::default() };
+    let format = MdbxFormat { tries: tries::trie_format(TrieForm::Cut), ..MdbxFormat::default() };
     let (mdbx, name) = built(dir.path(), &workload, &format, |state| {
         MdbxStore::open(state, MdbxSettings::default()).unwrap()
     });

@@ -74,7 +74,7 @@ impl HashedOverlay {
         let keys: Vec<U256> = changes.slots.iter().map(|(_, key, _)| *key).collect();
         let mut hashes = vec![[0; 32]; keys.len()];
         Layout::Hashed.slot_key_parts(&keys, &mut hashes);
-        for (slots, hashes) in tries::by_account(&changes.slots, &hashes) {
+        for (slots, hashes) in tries::slots_by_account(&changes.slots, &hashes) {
             let account_slots = committed.slots.entry(keccak256(slots[0].0)).or_default();
             let rows = hashes.iter().zip(slots);
             account_slots.extend(rows.map(|(hash, (_, _, value))| (B256::new(*hash), *value)));

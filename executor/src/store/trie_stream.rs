@@ -367,7 +367,7 @@ mod tests {
     }
 
     fn formats() -> impl Iterator<Item = Format> {
-        TrieForm::ALL.iter().filter_map(|form| tries::format_of(*form))
+        TrieForm::ALL.iter().filter_map(|form| tries::trie_format(*form))
     }
 
     /// The nodes of accounts and of slots at each depth that has some.

@@ -30,7 +30,7 @@ use workload::{AccountState, Genesis, Layout, NetChanges};
 use crate::common::{FORMAT, KECCAK, genesis};
 
 fn formats() -> impl Iterator<Item = Option<Format>> {
-    TrieForm::ALL.iter().map(|form| tries::format_of(*form)).filter(Option::is_some)
+    TrieForm::ALL.iter().map(|form| tries::trie_format(*form)).filter(Option::is_some)
 }
 
 /// All formats of files with tries.
@@ -97,7 +97,7 @@ impl BuildProgress for Phases {
 #[test]
 fn rows_that_are_hashed_while_they_are_written_have_a_phase_of_their_own() {
     let genesis = genesis(500);
-    for tries in [None, tries::format_of(TrieForm::Cut)] {
+    for tries in [None, tries::trie_format(TrieForm::Cut)] {
         let rocks: Box<dyn StateFormat> = Box::new(RocksFormat { tries, ..FORMAT });
         for format in ways(tries).into_iter().chain([rocks]) {
             let data = tempfile::tempdir().unwrap();

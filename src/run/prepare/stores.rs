@@ -93,7 +93,7 @@ pub enum StoreSettings {
 impl StoreSettings {
     /// Returns the settings of `store` for `run` on `machine`.
     pub fn of(store: StoreKind, run: &RunSpec, machine: &Machine) -> Self {
-        let (durability, tries) = (run.commit, tries::format_of(run.trie));
+        let (durability, tries) = (run.commit, tries::trie_format(run.trie));
         match store {
             StoreKind::Memory => Self::Memory { trie: run.trie },
             StoreKind::Rocksdb => {
@@ -162,7 +162,7 @@ impl StoreOpener<'_> {
     pub fn memory(&self, run: &RunSpec) -> Result<MemoryStore, Failure> {
         let stage = self.progress.stage("building the state in memory", 0);
         let limit_bytes = memory_limit_bytes();
-        let store = match tries::format_of(run.trie) {
+        let store = match tries::trie_format(run.trie) {
             None => MemoryStore::build(self.genesis, limit_bytes),
             Some(format) => MemoryStore::build_with_tries(self.genesis, format, limit_bytes),
         };
@@ -268,7 +268,7 @@ fn rocks_format(run: &RunSpec) -> RocksFormat {
         filter: Filter::new(spec.filter, spec.filter_bits),
         index: spec.index,
         aged_ppm: (spec.aged_share * f64::from(PPM)).round() as u32,
-        tries: tries::format_of(run.trie),
+        tries: tries::trie_format(run.trie),
     }
 }
 
@@ -351,7 +351,7 @@ mod tests {
             filter: Filter::new(FilterKind::Ribbon, 12),
             index: IndexShape::Partitioned,
             aged_ppm: 300_000,
-            tries: tries::format_of(TrieForm::RethLike),
+            tries: tries::trie_format(TrieForm::RethLike),
         };
         let mut run = crate::run::minimal::default_run(&[]).unwrap();
         (run.rocksdb, run.read) = (spec, Some(ReadMethod::MultiGet));

@@ -56,18 +56,18 @@ impl Built<'_> {
     }
 
     fn rocks_by(&self, form: TrieForm, read_method: ReadMethod) -> RocksStore {
-        let format = RocksFormat { tries: tries::format_of(form), ..RocksFormat::default() };
+        let format = RocksFormat { tries: tries::trie_format(form), ..RocksFormat::default() };
         let settings = RocksSettings { read_method, ..RocksSettings::default() };
         RocksStore::open(self.state(&format), settings).unwrap()
     }
 
     pub(super) fn mdbx(&self, form: TrieForm, slots: SlotTable) -> MdbxStore {
-        let format = MdbxFormat { slots, tries: tries::format_of(form) };
+        let format = MdbxFormat { slots, tries: tries::trie_format(form) };
         MdbxStore::open(self.state(&format), MdbxSettings::default()).unwrap()
     }
 
     pub(super) fn flat(&self, form: TrieForm) -> FlatStore {
-        let format = FlatFormat { tries: tries::format_of(form) };
+        let format = FlatFormat { tries: tries::trie_format(form) };
         FlatStore::open(self.state(&format), FlatSettings::default()).unwrap()
     }
 }

@@ -146,7 +146,7 @@ impl RocksFormat {
                 Some(_) => IndexShape::Partitioned,
             },
             aged_ppm: aged_ppm(shape),
-            tries: tries::name_in_shape(shape).and_then(tries::format_named),
+            tries: tries::name_in_shape(shape).and_then(tries::format_by_name),
         };
         (format.shape() == shape).then_some(format)
     }
@@ -199,7 +199,7 @@ mod tests {
                         (0, None),
                         (1, None),
                         (PPM, Some(trie::Format::All)),
-                        (0, tries::format_of(TrieForm::Cut)),
+                        (0, tries::trie_format(TrieForm::Cut)),
                     ] {
                         let format =
                             RocksFormat { file_bytes, block_bytes, filter, index, aged_ppm, tries };

@@ -18,7 +18,7 @@ use workload::{Genesis, GenesisAccount, Layout};
 use crate::common::{FORMAT, KECCAK, genesis};
 
 fn formats() -> impl Iterator<Item = Format> {
-    TrieForm::ALL.iter().filter_map(|form| tries::format_of(*form))
+    TrieForm::ALL.iter().filter_map(|form| tries::trie_format(*form))
 }
 
 /// Builds a state. Returns its name and its manifest.
@@ -63,7 +63,7 @@ fn a_large_trie_is_hashed_in_parts_and_verified_whole() {
     let data = tempfile::tempdir().unwrap();
     let mut genesis = genesis(3_000);
     genesis.slots[0].count = (1 << 20) + 5;
-    let format = tries::format_of(TrieForm::Cut);
+    let format = tries::trie_format(TrieForm::Cut);
     let (name, manifest) = build(data.path(), &genesis, format);
     assert_eq!(verify(data.path(), &name).unwrap(), manifest);
 }
