@@ -45,12 +45,12 @@ impl Requests {
     ///
     /// # Errors
     /// A sentence with the reason.
-    pub fn of(store: &dyn Store, sample: &dyn Sample, log: &ReadLog) -> Result<Self, String> {
+    pub fn find(store: &dyn Store, sample: &dyn Sample, log: &ReadLog) -> Result<Self, String> {
         let is_read = |index: &usize| log.present[*index] || store.reads_absent_rows();
-        let asked: Vec<usize> = (0..log.rows.len()).filter(is_read).collect();
-        let rows: Vec<RequestedRow> = asked.iter().map(|index| log.rows[*index]).collect();
+        let requested: Vec<usize> = (0..log.rows.len()).filter(is_read).collect();
+        let rows: Vec<RequestedRow> = requested.iter().map(|index| log.rows[*index]).collect();
         let places = sample.locate(&rows)?;
-        let blocks = in_order_of_rows(&asked, &places);
+        let blocks = in_order_of_rows(&requested, &places);
         let most = store.merged_block_count_max();
         let mut joined =
             JoinedRequests { keeps_blocks: store.keeps_blocks(), ..JoinedRequests::default() };
@@ -90,12 +90,12 @@ impl Requests {
     }
 }
 
-/// Returns the blocks in the order in which they are read, each with the index of its row. `asked`
+/// Returns the blocks in the order in which they are read, each with the index of its row. `requested`
 /// has the indices of the located rows, ascending.
-fn in_order_of_rows(asked: &[usize], places: &Places) -> Vec<(usize, BlockPlace)> {
+fn in_order_of_rows(requested: &[usize], places: &Places) -> Vec<(usize, BlockPlace)> {
     let mut before = places.before.iter().peekable();
-    let mut blocks = Vec::with_capacity(asked.len() + places.before.len());
-    for (located, (row, own)) in asked.iter().zip(&places.blocks).enumerate() {
+    let mut blocks = Vec::with_capacity(requested.len() + places.before.len());
+    for (located, (row, own)) in requested.iter().zip(&places.blocks).enumerate() {
         while let Some((_, block)) = before.next_if(|(of, _)| *of == located) {
             blocks.push((*row, *block));
         }

@@ -127,7 +127,9 @@ pub fn take_with_records(
             disk: after.zip(before).map(|(after, before)| after.since(&before)),
             row_pages,
             requests: match recorded {
-                Some(recorded) => Some(Requests::of(store, sample.as_ref(), &recorded.into_log())),
+                Some(recorded) => {
+                    Some(Requests::find(store, sample.as_ref(), &recorded.into_log()))
+                }
                 None => unknown.map(|reason| Err(reason.to_owned())),
             },
         })
