@@ -12,14 +12,14 @@ use crate::{
 };
 
 /// Writes the value of an account's leaf to `out`.
-pub(crate) fn account(state: &AccountState, storage_root: B256, out: &mut Vec<u8>) {
+pub(crate) fn encode_account(state: &AccountState, storage_root: B256, out: &mut Vec<u8>) {
     let AccountState { nonce, balance, code_hash } = *state;
     AccountValue { nonce, balance, storage_root, code_hash }.encode_to(out);
 }
 
 /// Adds the leaves of the rows in `ranges` to `out`. Adds to `ends` the length of `out` after each
 /// range. Reads the ranges in one call if all of them are ranges of slots.
-pub(crate) fn ranges(
+pub(crate) fn add_ranges(
     reader: &mut dyn TrieReader,
     format: Format,
     ranges: &[(TrieId, RowRange)],
@@ -32,7 +32,7 @@ pub(crate) fn ranges(
     });
     let Some(slot_ranges) = slot_ranges.collect::<Option<Vec<_>>>() else {
         for (trie, range) in ranges {
-            rows(reader, format, trie, range, out)?;
+            add_rows(reader, format, trie, range, out)?;
             ends.push(out.len());
         }
         return Ok(());
@@ -48,7 +48,7 @@ pub(crate) fn ranges(
 }
 
 /// Adds to `out` the leaves of the rows of `trie` in `range`.
-pub(crate) fn rows(
+pub(crate) fn add_rows(
     reader: &mut dyn TrieReader,
     format: Format,
     trie: &TrieId,
@@ -66,7 +66,7 @@ pub(crate) fn rows(
             let roots = storage_roots(reader, format, &keys)?;
             let mut leaf = Vec::new();
             for ((key, state), root) in found.iter().zip(roots) {
-                account(state, root, &mut leaf);
+                encode_account(state, root, &mut leaf);
                 out.push(*key, &leaf);
             }
             Ok(())

@@ -52,7 +52,7 @@ impl Checked<'_> {
             };
             leaf.clear();
             if let Some(state) = &state {
-                leaves::account(state, root, &mut leaf);
+                leaves::encode_account(state, root, &mut leaf);
             }
             leaves.push((key, leaf.clone()));
         }

@@ -261,7 +261,7 @@ impl Planned {
             }
             leaf.clear();
             if let Some(row) = &account.row {
-                leaves::account(row, storage_root, &mut leaf);
+                leaves::encode_account(row, storage_root, &mut leaf);
             }
             writes.push(account.key, &leaf);
         }

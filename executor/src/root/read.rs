@@ -206,7 +206,7 @@ impl ReadJob {
                 ranges.chunk_by(|a, b| a.0 != TrieId::Accounts && b.0 != TrieId::Accounts)
             {
                 let first = found.rows.len();
-                leaves::ranges(reader, format, of_kind, &mut found.rows, &mut found.row_ends)?;
+                leaves::add_ranges(reader, format, of_kind, &mut found.rows, &mut found.row_ends)?;
                 if of_kind.first().is_some_and(|(trie, _)| *trie == TrieId::Accounts) {
                     found.leaf_node_count += (found.rows.len() - first) as u64;
                 }

@@ -175,7 +175,7 @@ impl<'a> Walk<'a> {
                 _ => {
                     let range = RowRange { first: path.first_key(), last: path.last_key() };
                     let mut rows = Rows::default();
-                    leaves::rows(self.reader, self.format, &self.trie, &range, &mut rows)?;
+                    leaves::add_rows(self.reader, self.format, &self.trie, &range, &mut rows)?;
                     self.add_rows(&rows, changes);
                 }
             },

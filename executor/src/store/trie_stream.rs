@@ -214,7 +214,7 @@ impl<N: NodeRows> TrieStream<N> {
         let root = self.roots.front().filter(|(account, _)| *account == key);
         let root = root.map_or(EMPTY_ROOT, |(_, root)| *root);
         let mut leaf = std::mem::take(&mut self.leaf);
-        leaves::account(&state, root, &mut leaf);
+        leaves::encode_account(&state, root, &mut leaf);
         let pushed = self.push(TrieId::Accounts, &key, &leaf);
         self.leaf = leaf;
         pushed

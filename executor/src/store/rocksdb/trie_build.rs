@@ -133,7 +133,7 @@ impl<'a> TrieBuild<'a> {
         while let Some((key, value)) = rows.next().map_err(failed("read the rows of tries"))? {
             let state = decode_account(value).ok_or_else(|| wrong_value(key))?;
             let root = roots.get(key).copied().unwrap_or(EMPTY_ROOT);
-            leaves::account(&state, root, &mut leaf);
+            leaves::encode_account(&state, root, &mut leaf);
             builder.push(key, &leaf).map_err(trie_error)?;
             watched.add_one()?;
         }
