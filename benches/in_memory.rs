@@ -147,7 +147,7 @@ fn main() {
     let scenario: Scenario = spec::load(&name, &overrides).unwrap_or_else(|e| panic!("{e}"));
     let workload = generator::generate(&scenario, |_| ()).expect("generates");
     let bare = Bare::new(&workload);
-    let store = MemoryStore::build(&workload.genesis, 8 << 30).expect("fits");
+    let store = MemoryStore::build(&workload.genesis, None, 8 << 30).expect("fits");
     let word = arguments.iter().find(|argument| !argument.contains('='));
     let variants = variants(word.map_or("", |word| word.as_str()));
     let mut bare_walls = Vec::new();

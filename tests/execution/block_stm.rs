@@ -120,7 +120,7 @@ impl Sample for Faulty<'_> {
 }
 
 fn run(workload: &Workload, threads: usize, fault: Fault) -> Result<Executed, EngineError> {
-    let store = MemoryStore::build(&workload.genesis, 1 << 30).unwrap();
+    let store = MemoryStore::build(&workload.genesis, None, 1 << 30).unwrap();
     let inner = store.open_sample(CacheMode::Cold).unwrap();
     let faulty = Faulty { inner, fault, read_count: AtomicUsize::new(0) };
     let cancel = AtomicBool::new(false);

@@ -84,7 +84,7 @@ fn phases(workload: &Workload, store: &MemoryStore, variant: Variant) -> BTreeSe
 fn the_table_of_duties_says_what_samples_do() {
     let (workload, (designs, duties)) = (workload(), table());
     let format = tries::trie_format(TrieForm::Cut).unwrap();
-    let store = MemoryStore::build_with_tries(&workload.genesis, format, 1 << 30).unwrap();
+    let store = MemoryStore::build(&workload.genesis, Some(format), 1 << 30).unwrap();
     assert_eq!(designs.len(), Design::ALL.len(), "every design has a column");
     let named: BTreeSet<_> = duties.iter().map(|(phase, _)| phase.name()).collect();
     let wanted: BTreeSet<_> =

@@ -65,8 +65,8 @@ fn two_values_of_a_store_in_each_others_place_are_a_disagreement() {
         let (one, other) = (place(one), place(other));
         let values = [storm.storage[one].1, storm.storage[other].1];
         (storm.storage[one].1, storm.storage[other].1) = (values[1], values[0]);
-        let right = MemoryStore::build(&workload.genesis, 1 << 30).unwrap();
-        let wrong = MemoryStore::build(&genesis, 1 << 30).unwrap();
+        let right = MemoryStore::build(&workload.genesis, None, 1 << 30).unwrap();
+        let wrong = MemoryStore::build(&genesis, None, 1 << 30).unwrap();
         for design in designs.clone() {
             assert_eq!(disagreement(&right, &workload, design), None, "{design}");
             let found = disagreement(&wrong, &workload, design);

@@ -88,7 +88,7 @@ fn take(
 }
 
 fn memory(workload: &Workload) -> MemoryStore {
-    MemoryStore::build(&workload.genesis, 1 << 30).unwrap()
+    MemoryStore::build(&workload.genesis, None, 1 << 30).unwrap()
 }
 
 /// Init code that reads slot 5 and returns no code, and init code that reads it and reverts.

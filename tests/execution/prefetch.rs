@@ -152,7 +152,7 @@ fn storm(gas: &str) -> Work {
     );
     let scenario = Scenario::parse("small.toml", &text, &[]).unwrap();
     let workload = generator::generate(&scenario, |_| ()).unwrap();
-    let store = MemoryStore::build(&workload.genesis, 1 << 30).unwrap();
+    let store = MemoryStore::build(&workload.genesis, None, 1 << 30).unwrap();
     Work { workload, store }
 }
 

@@ -62,7 +62,7 @@ fn transfers() -> Workload {
 }
 
 fn memory(workload: &Workload) -> MemoryStore {
-    MemoryStore::build(&workload.genesis, 1 << 30).unwrap()
+    MemoryStore::build(&workload.genesis, None, 1 << 30).unwrap()
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn every_design_does_all_duties_on_random_blocks_and_agrees() {
 fn whole_blocks_with_a_root_and_a_built_list_agree() {
     let workload = transfers();
     let format = tries::trie_format(TrieForm::Cut).unwrap();
-    let store = MemoryStore::build_with_tries(&workload.genesis, format, 1 << 30).unwrap();
+    let store = MemoryStore::build(&workload.genesis, Some(format), 1 << 30).unwrap();
     let blocks = received(&workload);
     for time in [RootTime::After, RootTime::FromList, RootTime::Pipelined] {
         for design in Design::ALL {

@@ -40,7 +40,7 @@ fn forms() -> impl Iterator<Item = TrieForm> {
 
 fn in_memory(workload: &Workload, form: TrieForm) -> MemoryStore {
     let format = tries::trie_format(form).unwrap();
-    MemoryStore::build_with_tries(&workload.genesis, format, LIMIT_BYTES).unwrap()
+    MemoryStore::build(&workload.genesis, Some(format), LIMIT_BYTES).unwrap()
 }
 
 fn rooted(variant: Variant) -> Variant {

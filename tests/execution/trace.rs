@@ -178,7 +178,7 @@ fn assert_true(store: &dyn Store, workload: &Workload, variant: Variant) {
 #[test]
 fn events_nest_and_sum_up_to_the_tallies_of_every_kind_of_variant() {
     let workload = workload();
-    let memory = MemoryStore::build(&workload.genesis, 1 << 30).unwrap();
+    let memory = MemoryStore::build(&workload.genesis, None, 1 << 30).unwrap();
     for variant in variants() {
         assert_true(&memory, &workload, variant);
     }
@@ -205,7 +205,7 @@ fn events_nest_and_sum_up_to_the_tallies_of_every_kind_of_variant() {
 #[test]
 fn what_has_no_room_is_counted_with_its_time_and_no_step_is_lost() {
     let workload = workload();
-    let memory = MemoryStore::build(&workload.genesis, 1 << 30).unwrap();
+    let memory = MemoryStore::build(&workload.genesis, None, 1 << 30).unwrap();
     let variant = Variant::of(Design::ParallelIo, NonZeroUsize::new(2).unwrap(), NonZeroUsize::MIN);
     let (_, whole) = traced(&memory, &workload, variant, Trace::default());
     let (_, cut) = traced(&memory, &workload, variant, Trace::keeping(10));

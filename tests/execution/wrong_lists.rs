@@ -40,7 +40,7 @@ pub(crate) fn variants() -> Vec<Variant> {
 }
 
 pub(crate) fn memory(workload: &Workload) -> MemoryStore {
-    MemoryStore::build(&workload.genesis, 1 << 30).unwrap()
+    MemoryStore::build(&workload.genesis, None, 1 << 30).unwrap()
 }
 
 fn rejection(
@@ -349,7 +349,7 @@ fn a_store_that_is_wrong_is_found_by_a_right_list_and_nothing_is_committed() {
     let mut genesis = workload.genesis.clone();
     let place = genesis.accounts.iter().position(|account| account.address == target).unwrap();
     genesis.accounts[place].storage[0].1 = U256::from(78);
-    let (right, wrong) = (memory(&workload), MemoryStore::build(&genesis, 1 << 30).unwrap());
+    let (right, wrong) = (memory(&workload), MemoryStore::build(&genesis, None, 1 << 30).unwrap());
     let run = |store: &MemoryStore, variant| {
         let sample = store.open_sample(CacheMode::Cold).unwrap();
         let cancel = AtomicBool::new(false);

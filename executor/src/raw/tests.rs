@@ -42,7 +42,7 @@ fn reads<'a>(
 #[test]
 fn a_point_ends_when_every_key_was_asked_for_once_and_the_next_goes_on() {
     let genesis = genesis(5_000);
-    let store = MemoryStore::build(&genesis, u64::MAX).unwrap();
+    let store = MemoryStore::build(&genesis, None, u64::MAX).unwrap();
     let (family, cancel) = (&genesis.slots[0], AtomicBool::new(false));
     let sequence = SlotSequence::new(family, 1, 0.5);
     let first = measure(&store, &reads(family, &sequence, &cancel)).unwrap();
@@ -57,7 +57,7 @@ fn a_point_ends_when_every_key_was_asked_for_once_and_the_next_goes_on() {
 #[test]
 fn a_value_that_is_not_the_recipes_is_an_error_and_no_rate() {
     let genesis = genesis(500);
-    let store = MemoryStore::build(&genesis, u64::MAX).unwrap();
+    let store = MemoryStore::build(&genesis, None, u64::MAX).unwrap();
     let other = SlotFamily { seed: B256::repeat_byte(4), ..genesis.slots[0].clone() };
     let (cancel, sequence) = (AtomicBool::new(false), SlotSequence::new(&other, 1, 1.0));
     let error = measure(&store, &reads(&other, &sequence, &cancel)).unwrap_err().to_string();
@@ -67,7 +67,7 @@ fn a_value_that_is_not_the_recipes_is_an_error_and_no_rate() {
 #[test]
 fn a_store_without_multi_get_is_not_measured_as_if_it_had_one() {
     let genesis = genesis(500);
-    let store = MemoryStore::build(&genesis, u64::MAX).unwrap();
+    let store = MemoryStore::build(&genesis, None, u64::MAX).unwrap();
     let (family, cancel) = (&genesis.slots[0], AtomicBool::new(false));
     let sequence = SlotSequence::new(family, 1, 1.0);
     let slots_per_call = SlotsPerCall::Many(NonZeroUsize::new(8).unwrap());
@@ -79,7 +79,7 @@ fn a_store_without_multi_get_is_not_measured_as_if_it_had_one() {
 #[test]
 fn an_interrupted_point_is_no_point() {
     let genesis = genesis(500);
-    let store = MemoryStore::build(&genesis, u64::MAX).unwrap();
+    let store = MemoryStore::build(&genesis, None, u64::MAX).unwrap();
     let (family, cancel) = (&genesis.slots[0], AtomicBool::new(true));
     let sequence = SlotSequence::new(family, 1, 1.0);
     let error = measure(&store, &reads(family, &sequence, &cancel)).unwrap_err();

@@ -128,7 +128,7 @@ mod tests {
     use crate::store::{Store, memory::MemoryStore};
 
     fn counted(handicap: Handicap) -> u64 {
-        let store = MemoryStore::build(&Genesis::default(), u64::MAX).unwrap();
+        let store = MemoryStore::build(&Genesis::default(), None, u64::MAX).unwrap();
         let store = store.with_handicap(handicap);
         let sample = store.open_sample(CacheMode::Warm).unwrap();
         let mut reader = sample.reader().unwrap();
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_facts_of_a_store_under_a_handicap_say_so() {
-        let store = MemoryStore::build(&Genesis::default(), u64::MAX).unwrap();
+        let store = MemoryStore::build(&Genesis::default(), None, u64::MAX).unwrap();
         let read_delay = Duration::from_nanos(7);
         let store = store.with_handicap(Handicap { read_delay, reads_one_twice: true });
         let facts = store.facts();

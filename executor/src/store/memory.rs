@@ -87,30 +87,24 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Makes a store with all rows of `genesis`. The store may use `limit_bytes` of memory.
+    /// Makes a store with all rows of `genesis` and, if `format` is given, with the nodes of all
+    /// tries. The store may use `limit_bytes` of memory.
     ///
     /// # Errors
     /// [`MemoryError`].
-    pub fn build(genesis: &Genesis, limit_bytes: u64) -> Result<Self, MemoryError> {
-        check_size(genesis, 0, limit_bytes)?;
-        Self::from_genesis(genesis)
-    }
-
-    /// Makes a store with all rows of `genesis`, and with the nodes of all tries in `format`. The
-    /// store may use `limit_bytes` of memory.
-    ///
-    /// # Errors
-    /// [`MemoryError`].
-    pub fn build_with_tries(
+    pub fn build(
         genesis: &Genesis,
-        format: Format,
+        format: Option<Format>,
         limit_bytes: u64,
     ) -> Result<Self, MemoryError> {
-        check_size(genesis, TRIE_BYTES_PER_ROW + node_bytes_per_row(format), limit_bytes)?;
-        let store = Self::from_genesis(genesis)?;
-        let tries = BaseTries::build(&store.base.accounts, &store.base.slots, format);
-        let tries = tries.map_err(|error| MemoryError::Tries(error.to_string()))?;
-        Ok(Self { tries: Some(tries), ..store })
+        let row_bytes = format.map_or(0, |format| TRIE_BYTES_PER_ROW + node_bytes_per_row(format));
+        check_size(genesis, row_bytes, limit_bytes)?;
+        let mut store = Self::from_genesis(genesis)?;
+        if let Some(format) = format {
+            let tries = BaseTries::build(&store.base.accounts, &store.base.slots, format);
+            store.tries = Some(tries.map_err(|error| MemoryError::Tries(error.to_string()))?);
+        }
+        Ok(store)
     }
 
     /// Adds `handicap` to the reads of all samples.

@@ -66,7 +66,7 @@ fn every_form_of_tries_has_the_same_rows_and_the_root_of_memory() {
             let built = build(data.path(), &genesis, ways(tries)[way].as_ref());
             let (name, manifest) = (built.name().to_owned(), built.manifest().clone());
             drop(built);
-            let memory = MemoryStore::build_with_tries(&genesis, tries.unwrap(), 1 << 30).unwrap();
+            let memory = MemoryStore::build(&genesis, tries, 1 << 30).unwrap();
             assert_eq!(manifest.state_root, memory.tries().map(|tries| tries.root), "{name}");
             let rows = (manifest.content_digest, manifest.rows);
             assert_eq!(rows, (plain.manifest().content_digest, plain.manifest().rows));
@@ -329,7 +329,7 @@ fn assert_undone(store: &dyn Store, memory: &MemoryStore) {
 fn nodes_and_rows_of_a_commit_are_read_there_and_gone_after() {
     let genesis = genesis(5_000);
     for tries in formats() {
-        let memory = MemoryStore::build_with_tries(&genesis, tries.unwrap(), 1 << 30).unwrap();
+        let memory = MemoryStore::build(&genesis, tries, 1 << 30).unwrap();
         let data = tempfile::tempdir().unwrap();
         for slots in SlotTable::ALL.iter().copied() {
             let state = build(data.path(), &genesis, &MdbxFormat { slots, tries });

@@ -162,10 +162,7 @@ impl StoreOpener<'_> {
     pub fn memory(&self, run: &RunSpec) -> Result<MemoryStore, Failure> {
         let stage = self.progress.stage("building the state in memory", 0);
         let limit_bytes = memory_limit_bytes();
-        let store = match tries::trie_format(run.trie) {
-            None => MemoryStore::build(self.genesis, limit_bytes),
-            Some(format) => MemoryStore::build_with_tries(self.genesis, format, limit_bytes),
-        };
+        let store = MemoryStore::build(self.genesis, tries::trie_format(run.trie), limit_bytes);
         stage.finish();
         store.with_exit_code(Code::Usage)
     }

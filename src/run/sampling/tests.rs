@@ -47,7 +47,7 @@ fn with_sampling(test: impl FnOnce(&Sampling<'_>)) {
         [run]\nstores = [\"memory\"]\nsamples = 5\nthreads = [2]\n";
     let scenario = spec::Scenario::parse("t.toml", text, &[]).unwrap();
     let workload = generator::generate(&scenario, |_| {}).unwrap();
-    let store = executor::store::memory::MemoryStore::build(&workload.genesis, u64::MAX);
+    let store = executor::store::memory::MemoryStore::build(&workload.genesis, None, u64::MAX);
     let mut work = Work::new(workload);
     for form in [None, Some(ListForm::BatchedIo), Some(ListForm::ParallelIo)] {
         work.add_lists(form, Vec::new()).unwrap();

@@ -75,7 +75,7 @@ pub(crate) fn variants() -> Vec<Variant> {
 
 /// The genesis of `workload` in memory.
 pub(crate) fn in_memory(workload: &Workload) -> MemoryStore {
-    MemoryStore::build(&workload.genesis, MEMORY_LIMIT_BYTES).unwrap()
+    MemoryStore::build(&workload.genesis, None, MEMORY_LIMIT_BYTES).unwrap()
 }
 
 /// The state of `workload`, built in `dir`.

@@ -45,7 +45,7 @@ fn every_form_of_tries_has_the_same_rows_and_the_same_root() {
     let mut names = vec![plain_name];
     for format in formats() {
         let (name, manifest) = build(data.path(), &genesis, Some(format));
-        let in_memory = MemoryStore::build_with_tries(&genesis, format, 1 << 30).unwrap();
+        let in_memory = MemoryStore::build(&genesis, Some(format), 1 << 30).unwrap();
         assert_eq!(manifest.state_root, in_memory.tries().map(|tries| tries.root), "{format:?}");
         assert_eq!((manifest.content_digest, manifest.rows), (plain.content_digest, plain.rows));
         assert_eq!(verify(data.path(), &name).unwrap(), manifest);
