@@ -231,6 +231,14 @@ pub struct ScanInput<'a> {
     pub manifest: &'a Manifest,
 }
 
+impl ScanInput<'_> {
+    /// Makes the error of a state whose shape this build does not know.
+    pub(crate) fn unknown_shape(&self) -> StateError {
+        let reason = format!("this build does not know the shape {:?}", self.manifest.shape);
+        StateError::untrusted(self.name, reason)
+    }
+}
+
 /// The state that a run requests.
 #[derive(Clone, Copy)]
 pub struct StateSpec<'a> {

@@ -126,11 +126,7 @@ impl StateFormat for FlatFormat {
     }
 
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
-        let shape = &input.manifest.shape;
-        let format = Self::of_shape(shape).ok_or_else(|| {
-            let reason = format!("this build does not know the shape {shape:?}");
-            StateError::untrusted(input.name, reason)
-        })?;
+        let format = Self::of_shape(&input.manifest.shape).ok_or_else(|| input.unknown_shape())?;
         let files = Files::open(input.dir, input.manifest.layout, format.tries)
             .map_err(|error| unreadable(input.name, error))?;
         let mut digest = ContentDigest::default();

@@ -205,10 +205,8 @@ impl StateFormat for MdbxFormat {
 /// Reads all rows through a hard link in the scratch directory. MDBX checks the structure of each
 /// page.
 fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
-    let format = MdbxFormat::of_shape(&input.manifest.shape).ok_or_else(|| {
-        let reason = format!("this build does not know the shape {:?}", input.manifest.shape);
-        StateError::untrusted(input.name, reason)
-    })?;
+    let format =
+        MdbxFormat::of_shape(&input.manifest.shape).ok_or_else(|| input.unknown_shape())?;
     let path = input.scratch.join(DATA);
     fs::hard_link(input.dir.join(DATA), &path).map_err(failed_io("link the state's file"))?;
     let environment = environment::open(&path, Purpose::Scan)?;

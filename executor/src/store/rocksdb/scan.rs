@@ -27,13 +27,14 @@ const THREADS: usize = 2;
 /// Reads all rows, and nodes of tries, through hard links in the scratch directory. Verifies the
 /// checksums of all blocks.
 pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
+    let format =
+        RocksFormat::of_shape(&input.manifest.shape).ok_or_else(|| input.unknown_shape())?;
     sample::link_files(input.dir, input.scratch)?;
     let tables = input.manifest.files_with(TABLE_EXTENSION, input.dir);
     let access = Access::probe(input.dir, &tables, FileAccess::Direct)?;
     let cache = options::block_cache(8 << 20);
     let mut database = options::database();
     database.set_use_direct_reads(access.is_direct());
-    let format = RocksFormat::of_shape(&input.manifest.shape).unwrap_or_default();
     let families = options::families(&database, &cache, &format);
     let db = DB::open_cf_descriptors(&database, input.scratch, families)
         .map_err(|error| damaged(input, "the database cannot be opened", error))?;
