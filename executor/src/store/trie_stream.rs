@@ -50,7 +50,7 @@ struct CheckedTrie<S> {
 
 /// Failure to build a [`CheckedTrie`].
 #[derive(Debug, thiserror::Error)]
-enum CheckedTrieError {
+pub(super) enum CheckedTrieError {
     /// The rows are invalid, or the sink failed.
     #[error(transparent)]
     Trie(#[from] trie::Error),
@@ -301,7 +301,7 @@ fn wrong_node(store: &'static str, key: &[u8], reason: &str) -> StoreError {
 }
 
 /// Makes the error of a trie that could not be built, with the reason if the sink failed.
-fn trie_error(store: &'static str, error: CheckedTrieError) -> StateError {
+pub(super) fn trie_error(store: &'static str, error: CheckedTrieError) -> StateError {
     let reason = match &error {
         CheckedTrieError::Trie(trie::Error::Sink { source, .. }) => format!("{error}: {source}"),
         error => error.to_string(),

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     error::StoreError,
     state::{NodeCounts, StateError},
+    store::trie_stream,
     tries::TrieId,
 };
 
@@ -166,96 +167,78 @@ pub(super) struct Hashed<'a> {
 /// Hashes the tries of a part, whose rows are added in the order of their keys.
 pub(super) struct PartTries<'a> {
     format: Format,
-    open: Open<'a>,
+    kind: PartKind,
+    /// The writer of nodes, before the first whole trie.
+    idle: Option<NodeFiles<'a>>,
+    /// The trie that is being built, with its hashed address.
+    open: Option<(B256, Builder<NodeFiles<'a>>)>,
     /// Roots of finished tries, by hashed address.
     roots: Vec<(B256, B256)>,
-}
-
-/// State of [`PartTries`]: the trie that is being built.
-enum Open<'a> {
-    /// No row was added yet.
-    Idle(NodeFiles<'a>),
-    Trie(B256, Box<Builder<NodeFiles<'a>>>),
-    Shard(B256, Box<Builder<NodeFiles<'a>>>),
-    /// An error has occurred.
-    Failed,
 }
 
 impl<'a> PartTries<'a> {
     /// Begins a part without rows. Its nodes are written to `nodes`.
     pub(super) fn new(format: Format, part: &Part, mut nodes: NodeFiles<'a>) -> Self {
-        let open = match part.kind {
-            PartKind::Tries => Open::Idle(nodes),
+        let (idle, open) = match part.kind {
+            PartKind::Tries => (Some(nodes), None),
             PartKind::Shard(account, nibble) => {
                 nodes.begin(TrieId::Slots(account));
                 let builder = Builder::below(trie::Path::of_nibble(nibble), format, nodes);
-                Open::Shard(account, Box::new(builder))
+                (None, Some((account, builder)))
             }
         };
-        Self { format, open, roots: Vec::new() }
+        Self { format, kind: part.kind, idle, open, roots: Vec::new() }
     }
 
     /// Adds a slot's row.
     pub(super) fn row(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
         let leaf = slot_leaf(key, value)?;
         let (account, slot) = key.split_at(32);
-        if !matches!(&self.open, Open::Trie(open, _) | Open::Shard(open, _) if *open == account) {
+        if self.open.as_ref().is_none_or(|(open, _)| *open != account) {
             self.begin(B256::from_slice(account))?;
         }
-        match &mut self.open {
-            Open::Trie(_, builder) | Open::Shard(_, builder) => {
-                builder.push(slot, leaf.as_slice()).map_err(trie_error)
-            }
-            Open::Idle(_) | Open::Failed => Err(wrong_value(key)),
-        }
+        let Some((_, builder)) = &mut self.open else { return Err(wrong_value(key)) };
+        builder.push(slot, leaf.as_slice()).map_err(trie_error)
     }
 
     /// Begins the trie of the next account.
     fn begin(&mut self, account: B256) -> Result<(), StateError> {
-        if let Open::Shard(large, _) = &self.open {
+        if let PartKind::Shard(large, _) = self.kind {
             let reason = format!("a row of {account} is among those of the large trie of {large}");
             return Err(StoreError::failed(NAME, "make the tries", reason).into());
         }
-        let open = std::mem::replace(&mut self.open, Open::Failed);
-        let mut nodes = self.close(open)?;
+        let mut nodes = self.close()?;
         nodes.begin(TrieId::Slots(account));
-        self.open = Open::Trie(account, Box::new(Builder::new(self.format, nodes)));
+        self.open = Some((account, Builder::new(self.format, nodes)));
         Ok(())
     }
 
     /// Finishes the open trie, which must be whole. Returns the writer of its nodes.
-    fn close(&mut self, open: Open<'a>) -> Result<NodeFiles<'a>, StateError> {
-        match open {
-            Open::Idle(nodes) => Ok(nodes),
-            Open::Trie(account, builder) => {
-                let built = builder.finish().map_err(trie_error)?;
-                self.roots.push((account, built.root));
-                Ok(built.sink)
-            }
-            Open::Shard(..) | Open::Failed => unreachable!("neither is closed as a whole trie"),
-        }
+    fn close(&mut self) -> Result<NodeFiles<'a>, StateError> {
+        let Some((account, builder)) = self.open.take() else {
+            return Ok(self.idle.take().unwrap_or_else(|| unreachable!("no row after an error")));
+        };
+        let built = builder.finish().map_err(trie_error)?;
+        self.roots.push((account, built.root));
+        Ok(built.sink)
     }
 
     /// Finishes the part after its last row.
     pub(super) fn finish(mut self) -> Result<Hashed<'a>, StateError> {
-        let (nodes, floating) = match std::mem::replace(&mut self.open, Open::Failed) {
-            Open::Shard(account, builder) => {
-                let built = builder.finish_floating().map_err(trie_error)?;
-                (built.sink, Some((account, built.root)))
-            }
-            open => (self.close(open)?, None),
-        };
-        Ok(Hashed { nodes, roots: self.roots, floating })
+        if let PartKind::Shard(..) = self.kind
+            && let Some((account, builder)) = self.open.take()
+        {
+            let built = builder.finish_floating().map_err(trie_error)?;
+            let floating = Some((account, built.root));
+            return Ok(Hashed { nodes: built.sink, roots: self.roots, floating });
+        }
+        Ok(Hashed { nodes: self.close()?, roots: self.roots, floating: None })
     }
 }
 
-/// Makes the error of a trie that could not be built, with the reason if the sink failed.
+/// Makes the error of a trie that could not be built.
 pub(super) fn trie_error(error: trie::Error) -> StateError {
-    let reason = match &error {
-        trie::Error::Sink { source, .. } => format!("{error}: {source}"),
-        error => error.to_string(),
-    };
-    StoreError::failed(NAME, "make the tries", reason).into()
+    trie_stream::trie_error(NAME, error.into())
 }
 
 /// Makes the error of a row whose key or value has a wrong length.
