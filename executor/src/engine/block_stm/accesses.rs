@@ -7,7 +7,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use alloy_primitives::{Address, B256, U256, map::HashMap};
+use alloy_primitives::{
+    Address, B256, U256,
+    map::{Entry, HashMap},
+};
 use evm::{Fees, Runner, StepError};
 use partition::Access;
 use revm::{
@@ -153,34 +156,28 @@ impl Database for StateBeforeBatch<'_> {
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
         self.touched.push(Touch { key: (address, None), writes: false });
-        let row = match self.accounts.get(&address) {
-            Some(row) => *row,
-            None => {
-                let row = self.reader.account(&address)?;
-                self.accounts.insert(address, row);
-                row
-            }
+        let row = match self.accounts.entry(address) {
+            Entry::Occupied(row) => *row.get(),
+            Entry::Vacant(vacant) => *vacant.insert(self.reader.account(&address)?),
         };
         Ok(self.funded_sender.adjusted(address, row).map(row::info))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
-        if let Some(code) = self.codes.get(&hash) {
-            return Ok(code.clone());
-        }
-        let code = row::bytecode(hash, self.reader.code(&hash)?)?;
-        self.codes.insert(hash, code.clone());
-        Ok(code)
+        Ok(match self.codes.entry(hash) {
+            Entry::Occupied(code) => code.get().clone(),
+            Entry::Vacant(vacant) => {
+                vacant.insert(row::bytecode(hash, self.reader.code(&hash)?)?).clone()
+            }
+        })
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
         self.touched.push(Touch { key: (address, Some(key)), writes: false });
-        if let Some(value) = self.slots.get(&(address, key)) {
-            return Ok(*value);
-        }
-        let value = self.reader.slot(&address, &key)?;
-        self.slots.insert((address, key), value);
-        Ok(value)
+        Ok(match self.slots.entry((address, key)) {
+            Entry::Occupied(value) => *value.get(),
+            Entry::Vacant(vacant) => *vacant.insert(self.reader.slot(&address, &key)?),
+        })
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {
