@@ -248,7 +248,7 @@ fn run_leader<E: Engine>(
         Ok(())
     });
     let done = done.and_then(|()| writes.settle(&spans, execution.task.cancel));
-    executed.wall = spans.elapsed().saturating_sub(writes.excluded_time());
+    executed.wall = spans.elapsed().saturating_sub(writes.excluded);
     executed.process = process::Snapshot::now().since(&before);
     let done = done.and_then(|()| {
         executed.writes = writes.end()?;

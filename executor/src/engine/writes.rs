@@ -55,8 +55,8 @@ pub(super) struct WriteWatch<'s> {
     due_bytes: u64,
     space: Option<Space>,
     /// Time inside the clock that this watch took to let background work begin and to measure. It
-    /// does not count.
-    excluded: Duration,
+    /// is subtracted from the clock's time.
+    pub(super) excluded: Duration,
 }
 
 impl<'s> WriteWatch<'s> {
@@ -102,11 +102,6 @@ impl<'s> WriteWatch<'s> {
                 Ok(())
             }
         }
-    }
-
-    /// Returns the time to subtract from the clock's time.
-    pub(super) const fn excluded_time(&self) -> Duration {
-        self.excluded
     }
 
     /// Returns the writes, after the clock has stopped.

@@ -93,17 +93,12 @@ pub(super) struct NodeCounts {
 pub(super) struct CachedNodeReader<'a> {
     reader: Box<dyn TrieReader + 'a>,
     node_cache: &'a NodeCache<'a>,
-    counts: NodeCounts,
+    pub(super) counts: NodeCounts,
 }
 
 impl<'a> CachedNodeReader<'a> {
     pub(super) fn new(reader: Box<dyn TrieReader + 'a>, node_cache: &'a NodeCache<'a>) -> Self {
         Self { reader, node_cache, counts: NodeCounts::default() }
-    }
-
-    /// Takes the counts since the last call.
-    pub(super) fn take_counts(&mut self) -> NodeCounts {
-        std::mem::take(&mut self.counts)
     }
 
     /// Passes to `sink` the nodes that are in memory. Returns the indices of the other keys.

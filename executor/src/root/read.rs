@@ -4,6 +4,7 @@
 //! before a plan needs it is *known*.
 
 use std::{
+    mem,
     ops::Range,
     sync::{
         Arc, Mutex,
@@ -171,7 +172,7 @@ impl ReadJob {
             }
         }
         let counters = reader.counters().since(&before);
-        let counts = reader.take_counts();
+        let counts = mem::take(&mut reader.counts);
         let mut done = lock(&self.done);
         done.pieces.extend(pieces);
         done.counters.add(&counters);
@@ -244,7 +245,7 @@ impl Readers<'_> {
         let splits = job.splits;
         self.pool.post(Arc::new(job));
         let job = self.pool.finish().ok_or(RootError::Cancelled)?;
-        let done = std::mem::take(&mut *lock(&job.done));
+        let done = mem::take(&mut *lock(&job.done));
         work.counters.add(&done.counters);
         work.node_count += done.node_count;
         work.cached_node_count += done.cached_node_count;

@@ -177,18 +177,18 @@ impl Store for MdbxStore {
             ("mdbx", manifest.store_version.clone()),
             ("shape", manifest.shape.clone()),
             ("slots", self.format.slots.name().to_owned()),
-            ("file_bytes", self.base.byte_count().to_string()),
+            ("file_bytes", self.base.byte_count.to_string()),
             ("page_bytes", environment::PAGE_BYTES.to_string()),
             ("reads", "mapped, without readahead; a transaction for each thread".to_owned()),
             ("reader_count_max", environment::READER_COUNT_MAX.to_string()),
-            ("index_pages", self.base.index_page_count().to_string()),
+            ("index_pages", self.base.index_pages.len().to_string()),
             ("cold", "index pages are loaded before the clock, leaves are not".to_owned()),
             ("page_cache_resident", or_unknown(resident.map(|share| format!("{share:.4}")))),
             ("commit", self.settings.sync_mode().1.to_owned()),
             ("open_sample_ns", or_unknown(open_ns)),
         ];
         if self.format.slots == SlotTable::DupSort {
-            let trees = self.base.account_trees();
+            let trees = &self.base.account_trees;
             let text = format!("{}, depth up to {}", trees.count(), trees.height_max());
             facts.push(("account_trees", text));
         }
@@ -275,7 +275,7 @@ impl Sample for MdbxSample<'_> {
     fn locate(&self, rows: &[RequestedRow]) -> Result<Places, String> {
         let base = self.base();
         let leaves = base.leaves(&place::keys(rows, self.layout()));
-        let mut places = Places { files: vec![base.path().to_owned()], ..Places::default() };
+        let mut places = Places { files: vec![base.path.clone()], ..Places::default() };
         for (row, path) in leaves.map_err(|error| error.to_string())?.iter().enumerate() {
             let mut pages = path.pages().map(|page| BlockPlace {
                 file: 0,

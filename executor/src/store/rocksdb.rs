@@ -203,11 +203,6 @@ impl RocksStore {
     }
 }
 
-/// Returns the text, or "none" for an empty text.
-fn or_none(text: &str) -> String {
-    if text.is_empty() { "none".to_owned() } else { text.to_owned() }
-}
-
 /// Describes the read method and its number of keys per call.
 fn describe_reads(settings: &RocksSettings) -> String {
     match effective_read_method(settings.read_method) {
@@ -257,6 +252,12 @@ impl Store for RocksStore {
             0 => "unknown before the first sample".to_owned(),
             value => value.to_string(),
         };
+        let reads_through_io_uring =
+            self.multi_get_io_uring.map_or("null".to_owned(), |known| known.to_string());
+        let options = match settings.options.as_str() {
+            "" => "none",
+            options => options,
+        };
         let mut facts: Vec<(&str, String)> = vec![
             ("state", self.state.name().to_owned()),
             ("rocksdb", manifest.store_version.clone()),
@@ -270,7 +271,7 @@ impl Store for RocksStore {
             ("page_cache_resident", self.describe_resident()),
             ("read_method", describe_reads(settings)),
             ("io_uring", self.describe_io_uring()),
-            ("multi_get_io_uring", true_or_null(self.multi_get_io_uring)),
+            ("multi_get_io_uring", reads_through_io_uring),
             ("checksums", settings.checksums.to_string()),
             ("cache_fill", settings.cache_fill.to_string()),
             ("compaction", describe_compaction(settings)),
@@ -278,7 +279,7 @@ impl Store for RocksStore {
             ("block_cache_bytes", settings.block_cache_bytes.to_string()),
             ("warm_cache_bytes", settings.warm_cache_bytes.to_string()),
             ("open_files", settings.open_file_count.map_or("all".to_owned(), |n| n.to_string())),
-            ("options", or_none(&settings.options)),
+            ("options", options.to_owned()),
             ("commit", settings.durability.to_string()),
             ("index_and_filter_bytes", last(&self.table_memory_bytes)),
             ("open_sample_ns", last(&self.open_ns)),
@@ -344,7 +345,7 @@ impl Sample for RocksSample<'_> {
     }
 
     fn background(&self) -> Option<&dyn Background> {
-        self.compacts().then_some(self)
+        (self.settings().compaction == Compaction::On).then_some(self)
     }
 
     fn file_bytes(&self) -> Option<u64> {
@@ -358,9 +359,4 @@ impl Sample for RocksSample<'_> {
     fn close(self: Box<Self>) -> Result<(), StoreError> {
         (*self).close()
     }
-}
-
-/// Returns `true`, `false`, or `null` for an unknown value.
-fn true_or_null(known: Option<bool>) -> String {
-    known.map_or("null".to_owned(), |known| known.to_string())
 }

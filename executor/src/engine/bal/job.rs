@@ -230,7 +230,7 @@ impl<P: PreState> Job<P> {
         lane: Lane,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
-        let _guard = self.barrier.reader_guard();
+        let _guard = ReaderGuard(&self.barrier);
         let Shared { list, pre_state, code_rows, .. } = &self.shared;
         let Some(values) = pre_state.declared() else { return Ok(()) };
         self.ahead.arrange(list);
@@ -313,11 +313,6 @@ impl PrefetchBarrier {
         Self { reader_count: Mutex::new(count), opened: Condvar::new() }
     }
 
-    /// Returns a guard that counts the caller's reads as ended on drop, also while unwinding.
-    const fn reader_guard(&self) -> ReaderGuard<'_> {
-        ReaderGuard(self)
-    }
-
     /// Waits until the barrier is open.
     fn wait(&self) {
         let mut reader_count = lock(&self.reader_count);
@@ -327,7 +322,7 @@ impl PrefetchBarrier {
     }
 }
 
-/// Counts one thread's reads as ended on drop.
+/// Counts one thread's reads as ended on drop, also while unwinding.
 #[derive(Debug)]
 struct ReaderGuard<'a>(&'a PrefetchBarrier);
 

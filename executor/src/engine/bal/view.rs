@@ -77,7 +77,8 @@ pub(crate) struct View<'a, P> {
     workload: &'a Workload,
     cancel: &'a AtomicBool,
     reader: &'a mut dyn Reader,
-    index: BlockAccessIndex,
+    /// Index of the current step.
+    pub(super) index: BlockAccessIndex,
     touched: Touched,
     /// Number of slots in `touched`.
     touched_slot_count: u64,
@@ -110,11 +111,6 @@ impl<'a, P: PreState> View<'a, P> {
             codes: HashMap::default(),
             last: None,
         }
-    }
-
-    /// Makes this the state before the step at `index`.
-    pub(crate) const fn set_index(&mut self, index: BlockAccessIndex) {
-        self.index = index;
     }
 
     /// Returns the number of declared slots that this view has touched.

@@ -51,12 +51,12 @@ pub(super) const RESIDENT_SHARE_MAX: f64 = 0.01;
 /// A state's database file as it was built.
 #[derive(Debug)]
 pub(super) struct Base {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     metas: Vec<u8>,
-    byte_count: u64,
+    pub(super) byte_count: u64,
     /// Numbers of the index pages, ascending.
-    index_pages: Vec<u32>,
-    account_trees: AccountTrees,
+    pub(super) index_pages: Vec<u32>,
+    pub(super) account_trees: AccountTrees,
 }
 
 impl Base {
@@ -110,22 +110,6 @@ impl Base {
             index_pages: index_pages.collect(),
             account_trees: trees.ok_or_else(|| sealed::damaged(&dir.join(ACCOUNT_TREES)))?,
         })
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(super) const fn byte_count(&self) -> u64 {
-        self.byte_count
-    }
-
-    pub(super) const fn index_page_count(&self) -> usize {
-        self.index_pages.len()
-    }
-
-    pub(super) const fn account_trees(&self) -> &AccountTrees {
-        &self.account_trees
     }
 
     /// Returns whether the meta pages and the length of the file are as built. A sample changes no

@@ -83,7 +83,7 @@ impl<'s> MdbxSample<'s> {
     ) -> Result<Self, StoreError> {
         let dir = state.sample_dir_of(NAME)?;
         let path = dir.path().join(DATA);
-        fs::hard_link(base.path(), &path).map_err(failed_io("link the state's file"))?;
+        fs::hard_link(&base.path, &path).map_err(failed_io("link the state's file"))?;
         let environment = environment::open(&path, Purpose::Sample(sync_mode))?;
         let tables = Tables::open(&environment, format.form(state.manifest().layout))?;
         let pin = environment.begin_ro_sync().map_err(failed("hold the state's snapshot"))?;

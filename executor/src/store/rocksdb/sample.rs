@@ -97,11 +97,6 @@ impl<'s> RocksSample<'s> {
         self.families().map(value_of).sum()
     }
 
-    /// Returns whether compactions run while the clock runs.
-    pub(super) fn compacts(&self) -> bool {
-        self.settings().compaction == Compaction::On
-    }
-
     /// Names of the families with rows.
     pub(super) fn families(&self) -> impl Iterator<Item = &'static str> + use<> {
         let families = [options::ACCOUNTS, options::STORAGE, options::CODE];

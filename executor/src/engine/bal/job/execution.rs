@@ -130,7 +130,7 @@ impl<P: PreState> Job<P> {
         if entered.replace(step.block) != Some(step.block) {
             runner.enter(block);
         }
-        runner.db().set_index(index);
+        runner.db().index = index;
         writes.clear();
         let mut marked = Ok(());
         let start = Instant::now();
