@@ -289,7 +289,7 @@ impl Store for RocksStore {
     }
 
     fn never_cold_reason(&self) -> Option<&'static str> {
-        self.access.never_cold_reason()
+        self.access.never_cold_reason
     }
 
     fn tries(&self) -> Option<StateTries> {

@@ -102,14 +102,11 @@ impl StateFormat for FlatFormat {
     }
 
     fn build(&self, input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
-        let mut tries = match self.tries {
-            Some(format) => {
-                let nodes =
-                    NodeWriter::create(input.dir).map_err(failed_io("make a file of nodes"))?;
-                Some(TrieStream::new(format, Hashing::Once, nodes))
-            }
-            None => None,
-        };
+        let tries = self.tries.map(|format| {
+            let nodes = NodeWriter::create(input.dir).map_err(failed_io("make a file of nodes"))?;
+            Ok::<_, StoreError>(TrieStream::new(format, Hashing::Once, nodes))
+        });
+        let mut tries = tries.transpose()?;
         let mut digest = ContentDigest::default();
         let mut rows = RowCounts::default();
         // Slots come first: an account's leaf contains the root of its slots.
@@ -139,11 +136,9 @@ impl StateFormat for FlatFormat {
         let codes = scan_codes(&files).map_err(|error| unreadable(input.name, error))?;
         rows.add(Table::Codes, codes.row_count());
         digest.merge(&codes);
-        let tries = match &files.nodes {
-            Some(nodes) => Some(trie_verify::verify(input, watch, &files, nodes)?),
-            None => None,
-        };
-        Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
+        let nodes = files.nodes.as_ref();
+        let tries = nodes.map(|nodes| trie_verify::verify(input, watch, &files, nodes));
+        Ok(BuildOutput { content_digest: digest.finish(), rows, tries: tries.transpose()? })
     }
 }
 

@@ -225,11 +225,8 @@ fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateEr
         rows.add(table, table_digest.row_count());
         digest.merge(&table_digest);
     }
-    let tries = match format.tries {
-        Some(format) => Some(trie_verify::verify(input, watch, &tables, &tx, format)?),
-        None => None,
-    };
-    Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
+    let tries = format.tries.map(|format| trie_verify::verify(input, watch, &tables, &tx, format));
+    Ok(BuildOutput { content_digest: digest.finish(), rows, tries: tries.transpose()? })
 }
 
 #[cfg(test)]

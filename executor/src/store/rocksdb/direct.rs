@@ -17,7 +17,7 @@ use variant::FileAccess;
 pub(super) struct Access {
     kind: Kind,
     /// Reason why samples cannot be cold; `None` if they can be.
-    never_cold_reason: Option<&'static str>,
+    pub(super) never_cold_reason: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +66,5 @@ impl Access {
             Kind::Buffered => "buffered",
         }
         .to_owned()
-    }
-
-    pub(super) const fn never_cold_reason(self) -> Option<&'static str> {
-        self.never_cold_reason
     }
 }

@@ -47,11 +47,8 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
         digest.merge(&scanned);
         rows.add(range.table, scanned.row_count());
     }
-    let tries = match format.tries {
-        Some(format) => Some(trie_verify::verify(input, watch, &db, format)?),
-        None => None,
-    };
-    Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
+    let tries = format.tries.map(|format| trie_verify::verify(input, watch, &db, format));
+    Ok(BuildOutput { content_digest: digest.finish(), rows, tries: tries.transpose()? })
 }
 
 /// A range of keys, which one thread scans: from the first key of a file of the last level up to
