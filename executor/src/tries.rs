@@ -221,7 +221,9 @@ pub trait TrieReader {
         account: &B256,
         range: &RowRange,
         sink: &mut dyn FnMut(B256, U256),
-    ) -> Result<(), StoreError>;
+    ) -> Result<(), StoreError> {
+        self.slot_ranges(&[(*account, *range)], &mut |_, key, value| sink(key, value))
+    }
 
     /// Reads several ranges of slots, together if the store can do so. Calls `sink` for each slot
     /// with the index of its range. The calls are range by range, and in order within a range.
@@ -232,12 +234,7 @@ pub trait TrieReader {
         &mut self,
         ranges: &[(B256, RowRange)],
         sink: &mut dyn FnMut(usize, B256, U256),
-    ) -> Result<(), StoreError> {
-        for (index, (account, range)) in ranges.iter().enumerate() {
-            self.slots(account, range, &mut |key, value| sink(index, key, value))?;
-        }
-        Ok(())
-    }
+    ) -> Result<(), StoreError>;
 
     /// Reads the accounts in a range of hashed addresses, in order.
     ///

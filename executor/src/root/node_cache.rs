@@ -147,15 +147,6 @@ impl TrieReader for CachedNodeReader<'_> {
         Ok(())
     }
 
-    fn slots(
-        &mut self,
-        account: &B256,
-        range: &RowRange,
-        sink: &mut dyn FnMut(B256, U256),
-    ) -> Result<(), StoreError> {
-        self.reader.slots(account, range, sink)
-    }
-
     fn slot_ranges(
         &mut self,
         ranges: &[(B256, RowRange)],

@@ -90,21 +90,22 @@ impl TrieReader for Overlaid<'_> {
         self.below.nodes(&others, &mut |index, node| sink(indices[index], node))
     }
 
-    fn slots(
+    fn slot_ranges(
         &mut self,
-        account: &B256,
-        range: &RowRange,
-        sink: &mut dyn FnMut(B256, U256),
+        ranges: &[(B256, RowRange)],
+        sink: &mut dyn FnMut(usize, B256, U256),
     ) -> Result<(), StoreError> {
-        let mut rows = BTreeMap::new();
-        self.below.slots(account, range, &mut |key, value| {
-            rows.insert(key, value);
-        })?;
-        let changed = self.changes.slots.get(account).into_iter();
-        let changed = changed.flat_map(|slots| slots.range(range.first..=range.last));
-        rows.extend(changed.map(|(key, value)| (*key, *value)));
-        let rows = rows.into_iter().filter(|(_, value)| !value.is_zero());
-        rows.for_each(|(key, value)| sink(key, value));
+        for (index, (account, range)) in ranges.iter().enumerate() {
+            let mut rows = BTreeMap::new();
+            self.below.slots(account, range, &mut |key, value| {
+                rows.insert(key, value);
+            })?;
+            let changed = self.changes.slots.get(account).into_iter();
+            let changed = changed.flat_map(|slots| slots.range(range.first..=range.last));
+            rows.extend(changed.map(|(key, value)| (*key, *value)));
+            let rows = rows.into_iter().filter(|(_, value)| !value.is_zero());
+            rows.for_each(|(key, value)| sink(index, key, value));
+        }
         Ok(())
     }
 

@@ -204,13 +204,12 @@ impl TrieReader for GatedTrieReader<'_> {
         self.reader.nodes(keys, sink)
     }
 
-    fn slots(
+    fn slot_ranges(
         &mut self,
-        account: &B256,
-        range: &RowRange,
-        sink: &mut dyn FnMut(B256, U256),
+        ranges: &[(B256, RowRange)],
+        sink: &mut dyn FnMut(usize, B256, U256),
     ) -> Result<(), StoreError> {
-        self.reader.slots(account, range, sink)
+        self.reader.slot_ranges(ranges, sink)
     }
 
     fn accounts(

@@ -223,16 +223,6 @@ impl TrieReader for FaultyReader<'_> {
         })
     }
 
-    fn slots(
-        &mut self,
-        account: &B256,
-        range: &RowRange,
-        sink: &mut dyn FnMut(B256, U256),
-    ) -> Result<(), StoreError> {
-        let flipped = self.flipped();
-        self.reader.slots(account, range, &mut |key, value| sink(key, value ^ flipped))
-    }
-
     fn slot_ranges(
         &mut self,
         ranges: &[(B256, RowRange)],

@@ -194,15 +194,6 @@ impl TrieReader for Reader<'_> {
         read.map_err(|error| failed(error, || format!("nodes in {NODES}")))
     }
 
-    fn slots(
-        &mut self,
-        account: &B256,
-        range: &RowRange,
-        sink: &mut dyn FnMut(B256, U256),
-    ) -> Result<(), StoreError> {
-        self.slot_ranges(&[(*account, *range)], &mut |_, key, value| sink(key, value))
-    }
-
     fn slot_ranges(
         &mut self,
         ranges: &[(B256, RowRange)],

@@ -56,14 +56,16 @@ impl TrieReader for MdbxReader<'_> {
         Ok(())
     }
 
-    fn slots(
+    fn slot_ranges(
         &mut self,
-        account: &B256,
-        range: &RowRange,
-        sink: &mut dyn FnMut(B256, U256),
+        ranges: &[(B256, RowRange)],
+        sink: &mut dyn FnMut(usize, B256, U256),
     ) -> Result<(), StoreError> {
-        self.renew()?;
-        self.key_count += self.sample.tables().slots_in(&self.tx, account, range, sink)?;
+        for (index, (account, range)) in ranges.iter().enumerate() {
+            self.renew()?;
+            let mut sink = |key, value| sink(index, key, value);
+            self.key_count += self.sample.tables().slots_in(&self.tx, account, range, &mut sink)?;
+        }
         Ok(())
     }
 

@@ -143,18 +143,19 @@ impl TrieReader for Reader<'_> {
         Ok(())
     }
 
-    fn slots(
+    fn slot_ranges(
         &mut self,
-        account: &B256,
-        range: &RowRange,
-        sink: &mut dyn FnMut(B256, U256),
+        ranges: &[(B256, RowRange)],
+        sink: &mut dyn FnMut(usize, B256, U256),
     ) -> Result<(), StoreError> {
-        let base = self.tries.base.slots.get(account).map_or(&[][..], Vec::as_slice);
         let committed = self.tries.committed.committed();
-        committed.merge_slots(account, range, within(base, range), &mut |key, value| {
-            self.key_count += 1;
-            sink(key, value);
-        });
+        for (index, (account, range)) in ranges.iter().enumerate() {
+            let base = self.tries.base.slots.get(account).map_or(&[][..], Vec::as_slice);
+            committed.merge_slots(account, range, within(base, range), &mut |key, value| {
+                self.key_count += 1;
+                sink(index, key, value);
+            });
+        }
         Ok(())
     }
 
