@@ -29,7 +29,7 @@ use crate::{
 mod message;
 mod source;
 
-use message::RequestedKeys;
+use message::RequestHistory;
 use source::Source;
 
 /// A shard that executes its part of a batch.
@@ -50,7 +50,7 @@ struct ShardResults {
     touched_slot_count: u64,
     /// Time from the start of the clock until the shard was ready.
     ready: Option<Duration>,
-    requested: RequestedKeys,
+    requested: RequestHistory,
 }
 
 impl ShardBatch<'_, '_> {
@@ -78,7 +78,7 @@ impl ShardBatch<'_, '_> {
             state: WorkerState::default(),
             touched_slot_count: 0,
             ready: None,
-            requested: RequestedKeys::new(&job.shared.list),
+            requested: RequestHistory::new(&job.shared.list),
         };
         let Finished { accessed_keys, times } = loop {
             let cpu_before = process::thread_cpu_time();
@@ -137,7 +137,7 @@ impl ShardBatch<'_, '_> {
     fn values(
         &mut self,
         keys: &KeyRequest,
-        requested: &mut RequestedKeys,
+        requested: &mut RequestHistory,
     ) -> Result<StateValues, EngineError> {
         if let Some(reason) = requested.add(keys) {
             return Err(self.blame(reason));

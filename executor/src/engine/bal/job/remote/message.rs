@@ -31,7 +31,7 @@ pub(super) fn untimely(report: &Report, ready: Option<Duration>) -> Option<&'sta
 }
 
 /// The keys that a shard has requested, and the codes that it may request.
-pub(super) struct RequestedKeys {
+pub(super) struct RequestHistory {
     accounts: Bitset,
     account_count: u32,
     slots: Bitset,
@@ -41,7 +41,7 @@ pub(super) struct RequestedKeys {
     known_codes: HashSet<B256>,
 }
 
-impl RequestedKeys {
+impl RequestHistory {
     /// Makes an empty set of the keys of `list`.
     pub(super) fn new(list: &ListIndex) -> Self {
         let (account_count, slot_count) = (list.account_count(), list.slot_count());
