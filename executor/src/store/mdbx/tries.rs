@@ -63,8 +63,10 @@ impl TrieReader for MdbxReader<'_> {
     ) -> Result<(), StoreError> {
         for (index, (account, range)) in ranges.iter().enumerate() {
             self.renew()?;
-            let mut sink = |key, value| sink(index, key, value);
-            self.key_count += self.sample.tables().slots_in(&self.tx, account, range, &mut sink)?;
+            let tables = self.sample.tables();
+            self.key_count += tables.slots_in(&self.tx, account, range, &mut |key, value| {
+                sink(index, key, value);
+            })?;
         }
         Ok(())
     }
