@@ -381,7 +381,7 @@ fn measure(
         .map(|(now, before)| now.since(&before).device_read_bytes);
     let rate = ReadRate { device_read_bytes, ..ReadRate::of_parts(method, parts) };
     let read_bytes = rate.read_bytes;
-    if files.access() == Access::Direct
+    if files.access == Access::Direct
         && let Some(device_read_bytes) = device_read_bytes
         && u128::from(device_read_bytes) * 100
             < u128::from(read_bytes) * u128::from(DEVICE_SHARE_PERCENT)

@@ -57,7 +57,7 @@ struct OpenFile {
 pub struct DirectFiles {
     /// The files, in the order of their block numbers.
     files: Vec<OpenFile>,
-    access: Access,
+    pub(super) access: Access,
 }
 
 /// Way in which files are read.
@@ -120,10 +120,6 @@ impl DirectFiles {
             return Err(MeasureError::TooSmall { block_count: 0 });
         }
         Ok(Self { files, access })
-    }
-
-    pub(super) const fn access(&self) -> Access {
-        self.access
     }
 
     /// Returns the number of whole blocks in all files.

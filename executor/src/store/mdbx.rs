@@ -273,9 +273,8 @@ impl Sample for MdbxSample<'_> {
     }
 
     fn locate(&self, rows: &[RequestedRow]) -> Result<Places, String> {
-        let base = self.base();
-        let leaves = base.leaves(&place::keys(rows, self.layout()));
-        let mut places = Places { files: vec![base.path.clone()], ..Places::default() };
+        let leaves = self.base.leaves(&place::keys(rows, self.layout()));
+        let mut places = Places { files: vec![self.base.path.clone()], ..Places::default() };
         for (row, path) in leaves.map_err(|error| error.to_string())?.iter().enumerate() {
             let mut pages = path.pages().map(|page| BlockPlace {
                 file: 0,

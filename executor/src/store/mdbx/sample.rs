@@ -34,7 +34,7 @@ use crate::{
 
 /// A state open for one sample.
 pub(super) struct MdbxSample<'s> {
-    base: &'s Base,
+    pub(super) base: &'s Base,
     /// Read transaction that holds the base's snapshot. It must end before the environment is
     /// closed.
     pin: Tx<RoSync>,
@@ -96,10 +96,6 @@ impl<'s> MdbxSample<'s> {
             written: Mutex::default(),
             dir,
         })
-    }
-
-    pub(super) const fn base(&self) -> &'s Base {
-        self.base
     }
 
     pub(super) const fn tables(&self) -> &Tables {

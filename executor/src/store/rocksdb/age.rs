@@ -64,15 +64,14 @@ impl Choice {
     }
 }
 
-/// Rewrites rows of the state in `dir`: the share [`RocksFormat::aged_ppm`] of `format`. Returns
-/// the number of rewritten rows.
+/// Rewrites rows of the state in `dir`: the share [`RocksFormat::aged_ppm`] of `format`.
 pub(super) fn age(
     dir: &Path,
     format: &RocksFormat,
     recipe: &B256,
     rows: &RowCounts,
     watch: &Watch<'_>,
-) -> Result<u64, StateError> {
+) -> Result<(), StateError> {
     let mut database = options::database();
     database.set_write_buffer_size(WRITE_BUFFER_BYTES);
     let families = options::families_for_writing(&database, format)
@@ -94,7 +93,7 @@ pub(super) fn age(
         let reason = format!("{count} rows were written again, and {rewritten} are in files");
         return Err(StoreError::failed(NAME, "age the state", reason).into());
     }
-    Ok(count)
+    Ok(())
 }
 
 /// Rewrites the rows of one generation in a table. Returns their number.

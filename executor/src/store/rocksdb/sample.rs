@@ -34,11 +34,11 @@ pub struct RocksSample<'s> {
     input: SampleInput<'s>,
     // Declared before `dir`: the database must be closed before its directory is removed.
     db: DB,
-    dir: SampleDir,
+    pub(super) dir: SampleDir,
     cache: Cache,
     mode: CacheMode,
     /// The database's options, which hold its statistics; `None` if the sample does not compact.
-    statistics: Option<Options>,
+    pub(super) statistics: Option<Options>,
 }
 
 impl fmt::Debug for RocksSample<'_> {
@@ -101,16 +101,6 @@ impl<'s> RocksSample<'s> {
     pub(super) fn families(&self) -> impl Iterator<Item = &'static str> + use<> {
         let families = [options::ACCOUNTS, options::STORAGE, options::CODE];
         families.into_iter().chain(self.trie_format().map(|_| options::TRIES))
-    }
-
-    pub(super) fn dir(&self) -> &Path {
-        self.dir.path()
-    }
-
-    /// Returns the options that hold the database's statistics; `None` if the sample does not
-    /// compact.
-    pub(super) const fn statistics(&self) -> Option<&Options> {
-        self.statistics.as_ref()
     }
 
     /// Returns the bytes of data blocks in the cache now.

@@ -86,7 +86,7 @@ impl Background for RocksSample<'_> {
     }
 
     fn counters(&self) -> Result<WriteCounters, StoreError> {
-        let statistics = self.statistics().ok_or_else(|| {
+        let statistics = self.statistics.as_ref().ok_or_else(|| {
             let reason = "the sample was opened without statistics";
             StoreError::failed(NAME, "count flushes and compactions", reason)
         })?;
@@ -112,7 +112,7 @@ impl RocksSample<'_> {
     /// files. `None` if the directory cannot be read.
     pub(super) fn bytes_on_disk(&self) -> Option<u64> {
         let mut bytes = 0;
-        for entry in fs::read_dir(self.dir()).ok()? {
+        for entry in fs::read_dir(self.dir.path()).ok()? {
             // A file may be removed while the directory is read.
             bytes += entry.ok()?.metadata().map_or(0, |metadata| metadata.len());
         }
