@@ -211,7 +211,7 @@ impl Reader for RemoteState<'_> {
         self.fetch(
             RequestedKeys { accounts: vec![*address], ..RequestedKeys::default() },
             |values| {
-                values.wait_for(id, || memory.accounts.cell(id).cell.base().is_some())?;
+                values.wait_for(id, || memory.accounts.has_base(id))?;
                 Ok(memory.accounts.cell(id).cell.base().copied().flatten())
             },
         )
@@ -223,7 +223,7 @@ impl Reader for RemoteState<'_> {
         self.fetch(
             RequestedKeys { slots: vec![(*address, *key)], ..RequestedKeys::default() },
             |values| {
-                values.wait_for(id, || memory.slots.cell(id).cell.base().is_some())?;
+                values.wait_for(id, || memory.slots.has_base(id))?;
                 Ok(memory.slots.cell(id).cell.base().copied().unwrap_or_default())
             },
         )

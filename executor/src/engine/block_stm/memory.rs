@@ -159,6 +159,11 @@ impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, 
         });
         lock(&cells[offset])
     }
+
+    /// Returns whether the value before the batch of the key with this id is known.
+    pub(super) fn has_base(&self, id: CellId) -> bool {
+        self.cell(id).cell.base().is_some()
+    }
 }
 
 /// Returns a cell's chunk, the size of the chunk, and the cell's offset in the chunk.

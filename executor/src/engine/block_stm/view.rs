@@ -171,9 +171,7 @@ impl<'a> StepView<'a> {
                     (None, Account::from_base(state))
                 }
                 Found::BeingRead => {
-                    self.wait(KeyKind::Account, id, || {
-                        memory.accounts.cell(id).cell.base().is_some()
-                    })?;
+                    self.wait(KeyKind::Account, id, || memory.accounts.has_base(id))?;
                     continue;
                 }
                 Found::Estimate(of) => {
@@ -217,9 +215,7 @@ impl<'a> StepView<'a> {
                 Found::Base(state) => break (0, Account::from_base(state)),
                 Found::ToRead => {}
                 Found::BeingRead => {
-                    self.wait(KeyKind::Account, id, || {
-                        memory.accounts.cell(id).cell.base().is_some()
-                    })?;
+                    self.wait(KeyKind::Account, id, || memory.accounts.has_base(id))?;
                     continue;
                 }
                 Found::Estimate(of) => {
@@ -284,7 +280,7 @@ impl<'a> StepView<'a> {
                     (None, value)
                 }
                 Found::BeingRead => {
-                    self.wait(KeyKind::Slot, id, || memory.slots.cell(id).cell.base().is_some())?;
+                    self.wait(KeyKind::Slot, id, || memory.slots.has_base(id))?;
                     continue;
                 }
                 Found::Estimate(of) => {

@@ -81,7 +81,7 @@ impl Source<'_> {
         clock.stop(&**reader, rows.len());
         for id in waited {
             let since = Instant::now();
-            gates.wait(id as usize, self.stop, || table.cell(id).cell.base().is_some())?;
+            gates.wait(id as usize, self.stop, || table.has_base(id))?;
             tally.note(KeyKind::Account, Arrival::Waited, Some(since));
         }
         Ok(())
@@ -114,7 +114,7 @@ impl Source<'_> {
         clock.stop(&**reader, rows.len());
         for id in waited {
             let since = Instant::now();
-            gates.wait(id as usize, self.stop, || table.cell(id).cell.base().is_some())?;
+            gates.wait(id as usize, self.stop, || table.has_base(id))?;
             tally.note(KeyKind::Slot, Arrival::Waited, Some(since));
         }
         Ok(())
