@@ -59,9 +59,8 @@ pub fn conclude(result: &RunResult) -> Option<String> {
         return Some(format!("{}: no figure is to be believed", facts::disagreement(result)));
     }
     let sentences = answers(&reading).into_iter().map(|answer| answer.sentence());
-    let parts: Vec<String> = sentences.chain(clients(result)).collect();
     let before = if result.interrupted { "interrupted, so far: " } else { "" };
-    (!parts.is_empty()).then(|| format!("{before}{}", parts.join(". ")))
+    Some(before.to_owned() + &units::any_joined(sentences.chain(clients(result)), ". ")?)
 }
 
 /// The fastest row on each store and its gain, in one line. `None` without a time. The designs of
@@ -69,8 +68,7 @@ pub fn conclude(result: &RunResult) -> Option<String> {
 pub(super) fn fastest(result: &RunResult) -> Option<String> {
     let answers = answers(&Reading::new(result)).into_iter();
     let answers = answers.map(|answer| format!("{}; gain {}", answer.headline(), answer.gain));
-    let answers: Vec<String> = answers.collect();
-    (!answers.is_empty()).then(|| answers.join(". "))
+    units::any_joined(answers, ". ")
 }
 
 /// The answer for each store that has a time.
@@ -95,8 +93,7 @@ pub(super) fn clients(result: &RunResult) -> Option<String> {
         let few = if few { ", no interval" } else { "" };
         Some(format!("{} {time}{}{few}", client.client, ratio.unwrap_or_default()))
     });
-    let words: Vec<String> = words.collect();
-    (!words.is_empty()).then(|| words.join(", "))
+    units::any_joined(words, ", ")
 }
 
 fn answer(reading: &Reading<'_>, of: &StoreCells<'_>) -> Option<Answer> {
@@ -134,7 +131,7 @@ fn time(cell: &Cell, per: &str) -> String {
     let ms = facts::time_ms(cell).unwrap_or(f64::NAN);
     let (unit, in_ms) = if ms >= 999.5 { ("s", 1e3) } else { ("ms", 1.0) };
     let spread = match certainty::interval(cell) {
-        Some(ends) => ends.map(|end| units::plain(end / in_ms)).join("–"),
+        Some(ends) => units::range(ends, |end| units::plain(end / in_ms)),
         None => certainty::counts(&[cell]),
     };
     let of = if cell.duties.is_empty() { "of execution".to_owned() } else { format!("a {per}") };
@@ -162,7 +159,7 @@ pub(super) fn times_in_order(cell: &Cell, base: &Cell) -> Option<String> {
     let Ratio { median, ci95 } = Ratio::within_run(base, cell);
     let factor = median.filter(|factor| factor.is_finite())?;
     let ends = match ci95.filter(|ends| ends.iter().all(|end| end.is_finite())) {
-        Some(ends) => ends.map(times).join("–"),
+        Some(ends) => units::range(ends, times),
         None if base.value_count() == 1 => "one sample in order".to_owned(),
         None => "no interval".to_owned(),
     };

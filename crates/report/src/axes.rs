@@ -82,7 +82,7 @@ pub(super) fn shared_words(works: &[&WorkloadFacts]) -> String {
         (SLOTS, format!("a state of {}", units::things(work.state_slot_count, "slot"))),
     ];
     let shared = facts.into_iter().filter(|(name, _)| !differing.contains(name));
-    shared.map(|(_, text)| text).collect::<Vec<_>>().join(", ")
+    units::joined(shared.map(|(_, text)| text), ", ")
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 //! is the client's value over ours, relative to the median of such ratios over all workloads. A
 //! term explains a difference of ranks where its ratio deviates about as far as that of the time.
 
-use std::{fmt, ops::RangeInclusive};
+use std::ops::RangeInclusive;
 
-use result::{Cell, ClientCell, ClientSample, RunResult, Shown, stats};
+use result::{Cell, ClientCell, ClientSample, RunResult, Shown, WorkloadFacts, stats};
 use variant::{Design, Phase};
 
 use crate::facts;
@@ -81,13 +81,13 @@ pub(crate) enum Term {
     Root,
 }
 
-impl fmt::Display for Term {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Term {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
             Self::Reads => "device reads a key",
             Self::Cpu => "CPU time",
             Self::Root => "the root",
-        })
+        }
     }
 }
 
@@ -153,28 +153,14 @@ impl<'a> Row<'a> {
     }
 }
 
-fn key_count(run: &RunResult) -> f64 {
-    (run.workload.list_account_count + run.workload.list_slot_count).max(1) as f64
-}
-
-/// Milliseconds per batch, from the nanoseconds of a whole sample.
-fn ms_per_batch(run: &RunResult, ns: f64) -> f64 {
-    ns / 1e6 / run.workload.batch_count.max(1) as f64
-}
-
 impl ProgramFigures {
     fn from_client(run: &RunResult, client: &ClientCell) -> Option<Self> {
         let requests = client.median(|sample| sample.disk_requests);
         let bytes = client.median(|sample| sample.disk_bytes);
         let cpu_ns = client.median(|sample| sample.cpu_ns);
         let root_ns = client.median(ClientSample::own_root_ns);
-        Some(Self {
-            ms: client.ms_per_batch.median?,
-            reads_per_key: requests.map(|count| count / key_count(run)),
-            bytes_per_read: bytes_per_read(requests, bytes),
-            cpu_ms: cpu_ns.map(|ns| ms_per_batch(run, ns)),
-            root_ms: root_ns.map(|ns| ms_per_batch(run, ns)),
-        })
+        let ms = client.ms_per_batch.median?;
+        Some(Self { ms, ..Self::from_medians(run, [requests, bytes, cpu_ns, root_ns]) })
     }
 
     fn from_cell(run: &RunResult, cell: &Cell) -> Option<Self> {
@@ -185,13 +171,27 @@ impl ProgramFigures {
             let phases = [Phase::RootPlan, Phase::RootRead, Phase::RootFold, Phase::RootJoin];
             Some(phases.iter().map(|phase| sample.phases_ns[*phase]).sum())
         });
-        Some(Self {
-            ms: facts::time_ms(cell)?,
-            reads_per_key: requests.map(|count| count / key_count(run)),
-            bytes_per_read: bytes_per_read(requests, bytes),
-            cpu_ms: cpu_ns.map(|ns| ms_per_batch(run, ns)),
-            root_ms: root_ns.filter(|ns| *ns > 0.0).map(|ns| ms_per_batch(run, ns)),
-        })
+        let root_ns = root_ns.filter(|ns| *ns > 0.0);
+        let ms = facts::time_ms(cell)?;
+        Some(Self { ms, ..Self::from_medians(run, [requests, bytes, cpu_ns, root_ns]) })
+    }
+
+    /// The figures beside the time, from medians of whole samples: read requests and bytes of the
+    /// device, nanoseconds of the CPU and of the state root.
+    fn from_medians(run: &RunResult, medians: [Option<f64>; 4]) -> Self {
+        let [requests, bytes, cpu_ns, root_ns] = medians;
+        let WorkloadFacts { list_account_count, list_slot_count, batch_count, .. } = run.workload;
+        let key_count = (list_account_count + list_slot_count).max(1) as f64;
+        let bytes = bytes.zip(requests.filter(|count| *count > 0.0));
+        let [cpu_ms, root_ms] =
+            [cpu_ns, root_ns].map(|ns| Some(ns? / 1e6 / batch_count.max(1) as f64));
+        Self {
+            ms: 0.0,
+            reads_per_key: requests.map(|count| count / key_count),
+            bytes_per_read: bytes.map(|(bytes, count)| bytes / count),
+            cpu_ms,
+            root_ms,
+        }
     }
 
     /// The value of a term; `None` where it is not known.
@@ -206,10 +206,6 @@ impl ProgramFigures {
     fn root_share(&self) -> f64 {
         self.root_ms.unwrap_or(0.0) / self.ms
     }
-}
-
-fn bytes_per_read(requests: Option<f64>, bytes: Option<f64>) -> Option<f64> {
-    requests.zip(bytes).filter(|(requests, _)| *requests > 0.0).map(|(count, bytes)| bytes / count)
 }
 
 /// A workload on which the client and a design have figures.
@@ -261,21 +257,13 @@ fn rank_differences(pairs: &[Pair], times: &[[f64; 2]]) -> Vec<RankDifference> {
     let Some(usual) = stats::median(&pairs.iter().map(Pair::times).collect::<Vec<_>>()) else {
         return Vec::new();
     };
-    let mut all = Vec::new();
-    for (index, pair) in pairs.iter().enumerate() {
-        let ranks = [theirs[index], ours[index]];
-        if (ranks[0] - ranks[1]).abs() < least {
-            continue;
-        }
+    let ranks = theirs.into_iter().zip(ours).map(<[f64; 2]>::from);
+    let differing = pairs.iter().zip(ranks).filter(|(_, [a, b])| (a - b).abs() >= least);
+    let differences = differing.map(|(pair, ranks)| {
         let times_usual = pair.times() / usual;
-        all.push(RankDifference {
-            row: pair.row,
-            ranks,
-            times_usual,
-            term: term(pair, pairs, times_usual),
-        });
-    }
-    all
+        RankDifference { row: pair.row, ranks, times_usual, term: term(pair, pairs, times_usual) }
+    });
+    differences.collect()
 }
 
 /// Finds the term that explains a time's ratio. Its ratio deviates in the same direction, and about

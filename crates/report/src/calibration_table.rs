@@ -58,11 +58,8 @@ fn ranks(page: &mut Page, figures: &Figures<'_>, of: &DesignFigures) {
     let text = format!("{}: {known} over {workloads}{}", of.design, times.unwrap_or_default());
     page.labelled(Tone::Strong, "ranks", &text);
     for difference in &of.rank_differences {
-        page.labelled(
-            Tone::Plain,
-            "",
-            &format!("parts at {}", rank_difference_words(figures, difference)),
-        );
+        let words = rank_difference_words(figures, difference);
+        page.labelled(Tone::Plain, "", &format!("parts at {words}"));
     }
 }
 
@@ -72,7 +69,9 @@ pub(crate) fn rank_difference_words(figures: &Figures<'_>, difference: &RankDiff
     let name = &figures.rows[difference.row].run.workload.scenario;
     let [theirs, ours] = difference.ranks;
     let why = match difference.term {
-        Some((term, times)) => format!("which {term} explains ({} times)", units::ratio(times)),
+        Some((term, times)) => {
+            format!("which {} explains ({} times)", term.name(), units::ratio(times))
+        }
         None => "which no measured term explains".to_owned(),
     };
     format!(
@@ -87,17 +86,17 @@ fn workloads(page: &mut Page, figures: &Figures<'_>) {
         page.line(Tone::Warning, "no workload was measured");
         return;
     }
-    let room = page.width().saturating_sub(HEADS.len() * FIGURE_WIDTH);
+    let width = page.width().saturating_sub(HEADS.len() * FIGURE_WIDTH).min(MAX_NAME_WIDTH);
     for line in 0..2 {
         let heads = HEADS.map(|head| pad_left(head[line], FIGURE_WIDTH)).concat();
-        page.line(Tone::Faint, &format!("{}{heads}", pad_right("", room.min(MAX_NAME_WIDTH))));
+        page.line(Tone::Faint, &format!("{}{heads}", pad_right("", width)));
     }
     for row in &figures.rows {
         page.line(Tone::Plain, &row.run.workload.scenario);
         for (name, side) in sides(row) {
-            let width = room.min(MAX_NAME_WIDTH);
             let name = pad_right(&clip(&format!("  {name}"), width), width);
-            let figures = side_figures(&side).map(|text| pad_left(&text, FIGURE_WIDTH)).concat();
+            let figures = side_figures(&side).map(units::or_unknown);
+            let figures = figures.map(|text| pad_left(&text, FIGURE_WIDTH)).concat();
             page.line(Tone::Plain, &format!("{name}{figures}"));
         }
     }
@@ -111,7 +110,8 @@ pub(crate) fn sides(row: &Row<'_>) -> Vec<(String, ProgramFigures)> {
     [(row.client.client.clone(), row.theirs)].into_iter().chain(ours).collect()
 }
 
-fn side_figures(side: &ProgramFigures) -> [String; 5] {
+/// The texts of the figures in the order of [`HEADS`].
+pub(crate) fn side_figures(side: &ProgramFigures) -> [Option<String>; 5] {
     [
         Some(units::plain(side.ms)),
         side.reads_per_key.map(units::ratio),
@@ -119,7 +119,6 @@ fn side_figures(side: &ProgramFigures) -> [String; 5] {
         side.cpu_ms.map(units::plain),
         side.root_ms.map(units::plain),
     ]
-    .map(units::or_unknown)
 }
 
 #[cfg(test)]

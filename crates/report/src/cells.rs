@@ -4,7 +4,7 @@
 use unicode_width::UnicodeWidthStr;
 use variant::{Design, ListDuty, Schedule};
 
-use result::{Cell, ClientCell, Estimate, RunResult, stats::INTERVAL_COUNT_MIN};
+use result::{Cell, ClientCell, Estimate, RunResult};
 
 use super::{
     certainty,
@@ -19,13 +19,6 @@ pub(super) const MAX_LABEL_WIDTH: usize = 28;
 
 /// Maximal number of blocks whose times are shown for a client.
 const SHOWN_BLOCK_COUNT: usize = 12;
-
-/// Unit of the columns of times.
-#[derive(Clone, Copy)]
-enum TimeUnit {
-    Seconds,
-    Milliseconds,
-}
 
 /// Writes the table of all cells and clients.
 pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
@@ -78,14 +71,11 @@ pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
     for (index, cell) in result.cells.iter().enumerate() {
         let label = if index == 0 { "cells" } else { "" };
         let wrong = cell.samples.iter().filter(|sample| !sample.agree).count();
-        let of = cell.samples.len();
-        let (tone, words) = match (wrong, of) {
-            (_, 0) => (Tone::Plain, "no sample".to_owned()),
-            (0, _) => (Tone::Plain, format!("agrees in {}", units::things(of as u64, "sample"))),
-            _ => (
-                Tone::Alarm,
-                format!("DIFFERS in {wrong} of {}", units::things(of as u64, "sample")),
-            ),
+        let samples = units::things(cell.samples.len() as u64, "sample");
+        let (tone, words) = match wrong {
+            _ if cell.samples.is_empty() => (Tone::Plain, "no sample".to_owned()),
+            0 => (Tone::Plain, format!("agrees in {samples}")),
+            _ => (Tone::Alarm, format!("DIFFERS in {wrong} of {samples}")),
         };
         page.labelled(tone, label, &format!("{}: {words}", cell.variant));
     }
@@ -152,13 +142,15 @@ type Lines<'a> = columns::Lines<'a, &'a Cell, ClientCell>;
 /// Columns of threads and times. The first argument of each column is its rank. Columns of rank 0
 /// are always shown. Where there is no room for the others, those of the highest rank are left out
 /// first.
-fn columns_of_times(time_is_per: &str, lines: &Lines<'_>) -> Vec<Column> {
-    let unit = time_unit(lines);
-    let time_head = match (unit, time_is_per) {
-        (TimeUnit::Seconds, "block") => ["s per", "block"],
-        (TimeUnit::Seconds, _) => ["s per", "batch"],
-        (TimeUnit::Milliseconds, "block") => ["ms per", "block"],
-        (TimeUnit::Milliseconds, _) => ["ms per", "batch"],
+fn columns_of_times(time_is_per: &'static str, lines: &Lines<'_>) -> Vec<Column> {
+    let cells = lines.first.iter().filter_map(|cell| facts::time_ms(cell));
+    let mut times = cells.chain(lines.second.iter().filter_map(|of| of.ms_per_batch.median));
+    let (unit, unit_ms) =
+        if times.all(|ms| ms >= 999.5) { ("s per", 1e3) } else { ("ms per", 1.0) };
+    let in_unit = |ms: f64| units::plain(ms / unit_ms);
+    let interval = |time: &Estimate, value_count: usize| {
+        let ends = certainty::interval_of(time, value_count);
+        Some(units::interval(ends, value_count, in_unit))
     };
     let is_scheduled = lines.first.iter().any(|cell| cell.schedule != Schedule::BlockOrder);
     vec![
@@ -168,15 +160,15 @@ fn columns_of_times(time_is_per: &str, lines: &Lines<'_>) -> Vec<Column> {
         }),
         lines.both(
             0,
-            time_head,
-            |cell| Some(in_unit(facts::time_ms(cell)?, unit)),
-            |client| Some(in_unit(client.ms_per_batch.median?, unit)),
+            [unit, time_is_per],
+            |cell| facts::time_ms(cell).map(in_unit),
+            |client| client.ms_per_batch.median.map(in_unit),
         ),
         lines.both(
             0,
             ["", "95 %"],
-            |cell| Some(interval(&cell.ms_per_batch, cell.value_count(), unit)),
-            |client| Some(interval(&client.ms_per_batch, client.counted().len(), unit)),
+            |cell| interval(&cell.ms_per_batch, cell.value_count()),
+            |client| interval(&client.ms_per_batch, client.counted().len()),
         ),
         lines.both(
             0,
@@ -187,9 +179,7 @@ fn columns_of_times(time_is_per: &str, lines: &Lines<'_>) -> Vec<Column> {
         lines.first(1, ["header", "MGas/s"], |cell| {
             units::finite(cell.header_mgas_per_s, units::number)
         }),
-        lines.first(2, ["without", "verifying"], |cell| {
-            Some(in_unit(facts::unverified_ms(cell)?, unit))
-        }),
+        lines.first(2, ["without", "verifying"], |cell| facts::unverified_ms(cell).map(in_unit)),
     ]
 }
 
@@ -278,30 +268,6 @@ fn columns_of_disk(lines: &Lines<'_>, [of_bytes, of_requests]: [u8; 2]) -> [Colu
     ]
 }
 
-fn time_unit(lines: &Lines<'_>) -> TimeUnit {
-    let cells = lines.first.iter().filter_map(|cell| facts::time_ms(cell));
-    let clients = lines.second.iter().filter_map(|client| client.ms_per_batch.median);
-    let all_long = cells.chain(clients).all(|ms| ms >= 999.5);
-    if all_long { TimeUnit::Seconds } else { TimeUnit::Milliseconds }
-}
-
-fn in_unit(ms: f64, unit: TimeUnit) -> String {
-    match unit {
-        TimeUnit::Seconds => units::plain(ms / 1e3),
-        TimeUnit::Milliseconds => units::plain(ms),
-    }
-}
-
-/// The interval of a time. Without an interval it is `n=` and the number of samples, or of
-/// databases for a run on several.
-fn interval(estimate: &Estimate, value_count: usize, unit: TimeUnit) -> String {
-    let finite = estimate.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
-    match finite.filter(|_| value_count >= INTERVAL_COUNT_MIN) {
-        Some([low, high]) => format!("{}–{}", in_unit(low, unit), in_unit(high, unit)),
-        None => format!("n={value_count}"),
-    }
-}
-
 /// Times by block, of a client that took several blocks: `by block 12.1, 13.4 ms; 25.5 ms in
 /// total`.
 fn blocks_of(client: &ClientCell) -> Option<String> {
@@ -310,11 +276,11 @@ fn blocks_of(client: &ClientCell) -> Option<String> {
         return None;
     }
     let times = blocks.iter().filter_map(|block| block.median);
-    let shown: Vec<_> = times.take(SHOWN_BLOCK_COUNT).map(units::plain).collect();
-    let more = blocks.len().saturating_sub(SHOWN_BLOCK_COUNT);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let total = client.median(|sample| Some(sample.wall_ns))?;
-    Some(format!("by block {} ms{more}; {} in total", shown.join(", "), units::time_ns(total)))
+    let shown = units::joined(times.take(SHOWN_BLOCK_COUNT).map(units::plain), ", ");
+    let more = units::beyond(blocks.len(), SHOWN_BLOCK_COUNT);
+    let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
+    let total = units::time_ns(client.median(|sample| Some(sample.wall_ns))?);
+    Some(format!("by block {shown} ms{more}; {total} in total"))
 }
 
 /// Writes the duties that clients' times include. Then writes each client's coldness and its times

@@ -2,7 +2,7 @@
 //! show the others. It names no winner where intervals overlap, or from one sample.
 
 use result::{
-    Cell,
+    Cell, Estimate,
     stats::{self, INTERVAL_COUNT_MIN},
 };
 
@@ -23,8 +23,13 @@ pub(super) fn is_repeated(cell: &Cell) -> bool {
 
 /// The 95 % interval of a cell's time, where it has one.
 pub(super) fn interval(cell: &Cell) -> Option<[f64; 2]> {
-    let finite = cell.ms_per_batch.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
-    finite.filter(|_| cell.value_count() >= INTERVAL_COUNT_MIN)
+    interval_of(&cell.ms_per_batch, cell.value_count())
+}
+
+/// The interval of an estimate from `value_count` values; `None` from too few values.
+pub(super) fn interval_of(estimate: &Estimate, value_count: usize) -> Option<[f64; 2]> {
+    let ends = estimate.ci95.filter(|_| value_count >= INTERVAL_COUNT_MIN)?;
+    ends.iter().all(|end| end.is_finite()).then_some(ends)
 }
 
 /// Returns whether `cell` may be called the fastest. It has an interval, and all other intervals of
@@ -55,9 +60,7 @@ pub(super) fn counts(cells: &[&Cell]) -> String {
 /// `parallel-io 64 and full 8`: the fastest rows of other designs whose intervals overlap that of
 /// `best`.
 pub(super) fn alike(best: &Cell, cells: &[&Cell]) -> Option<String> {
-    let names = overlapping(best, cells).into_iter().map(facts::row_name);
-    let names: Vec<String> = names.collect();
-    (!names.is_empty()).then(|| names.join(" and "))
+    units::any_joined(overlapping(best, cells).into_iter().map(facts::row_name), " and ")
 }
 
 /// `telling 5 % apart needs 24`: the number of values that each row needs. It is the largest need
@@ -104,10 +107,7 @@ fn times(cell: &Cell) -> Vec<f64> {
         Some(databases) => {
             databases.each.iter().filter_map(|database| database.ms_per_batch.median).collect()
         }
-        None => {
-            let counted = cell.counted().into_iter().flatten();
-            counted.map(|sample| sample.wall_ns as f64).collect()
-        }
+        None => facts::times_ns(cell),
     }
 }
 

@@ -36,11 +36,8 @@ impl Column {
     }
 
     /// A column of values, and one of their intervals.
-    pub(crate) fn with_intervals(
-        head: String,
-        texts: impl Iterator<Item = [String; 2]>,
-    ) -> [Self; 2] {
-        let (values, intervals): (Vec<_>, Vec<_>) = texts.map(|[text, ends]| (text, ends)).unzip();
+    fn with_intervals(head: String, texts: impl Iterator<Item = [String; 2]>) -> [Self; 2] {
+        let (values, intervals): (Vec<_>, Vec<_>) = texts.map(Into::<(_, _)>::into).unzip();
         [Self::new(head, values.into_iter()), Self::interval(intervals.into_iter())]
     }
 
@@ -149,14 +146,36 @@ pub(crate) fn width(columns: &[Column]) -> usize {
 pub(crate) struct Columns {
     /// Head of the column of names. It names the figure, since the other heads are labels of
     /// results.
-    pub(crate) head: &'static str,
-    pub(crate) names: Vec<String>,
-    pub(crate) columns: Vec<Column>,
+    head: &'static str,
+    names: Vec<String>,
+    columns: Vec<Column>,
     /// Number of columns of values and of their intervals. The columns of ratios follow.
-    pub(crate) value_count: usize,
+    value_count: usize,
 }
 
 impl Columns {
+    /// The columns of results with these labels. `value` and `ratio` give the text of a line in a
+    /// result, by their indices, and that of its interval. Ratios are to the first result.
+    pub(crate) fn new(
+        head: &'static str,
+        names: Vec<String>,
+        labels: &[&str],
+        value: impl Fn(usize, usize) -> [String; 2],
+        ratio: impl Fn(usize, usize) -> [String; 2],
+    ) -> Self {
+        let mut columns: Vec<Column> = Vec::new();
+        for (result, label) in labels.iter().enumerate() {
+            let values = (0..names.len()).map(|line| value(line, result));
+            columns.extend(Column::with_intervals((*label).to_owned(), values));
+        }
+        let value_count = columns.len();
+        for (result, label) in labels.iter().enumerate().skip(1) {
+            let ratios = (0..names.len()).map(|line| ratio(line, result));
+            columns.extend(Column::with_intervals(format!("{label}/{}", labels[0]), ratios));
+        }
+        Self { head, names, columns, value_count }
+    }
+
     /// Writes a line for each name. Where there is no room for all columns, only ratios keep their
     /// intervals. Where a name and its figures do not fit on one line, the name has its own line.
     pub(crate) fn show(mut self, page: &mut Page) {

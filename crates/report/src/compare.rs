@@ -21,7 +21,7 @@ use crate::{
     error::Error,
     facts::{self, distinct},
     ratio::Ratio,
-    split,
+    split, units,
 };
 
 /// Ends of the keys of facts that are left out. Such a fact differs between any two runs, or
@@ -45,34 +45,21 @@ const IGNORED_FACT_ENDINGS: [&str; 12] = [
 pub const PREPARE: &str = "prepare";
 
 /// Counters of a sample that are the same in every run of one build on one state.
-const COUNTERS: [Counter; 4] = [
-    Counter { name: "gas", of: |sample| Some(sample.gas) },
-    Counter { name: "unique_keys", of: |sample| Some(sample.unique_keys) },
-    Counter { name: "store_reads", of: |sample| Some(sample.store_reads) },
-    Counter { name: "blocks_read", of: |sample| sample.blocks_read },
+const COUNTERS: [(&str, fn(&SampleFacts) -> Option<u64>); 4] = [
+    ("gas", |sample| Some(sample.gas)),
+    ("unique_keys", |sample| Some(sample.unique_keys)),
+    ("store_reads", |sample| Some(sample.store_reads)),
+    ("blocks_read", |sample| sample.blocks_read),
 ];
 
-/// Counts that a user chooses for the rows of a design.
-pub(crate) const COUNTS: [Count; 4] = [
-    Count { name: "threads", of: |cell| cell.threads },
-    Count { name: "io_threads", of: |cell| cell.io_threads },
-    Count { name: "fibers", of: |cell| cell.fibers },
-    Count { name: "shards", of: |cell| cell.shards },
+/// Counts that a user chooses for the rows of a design, by the names of their keys below `run.`.
+/// The options on the command line have hyphens.
+pub(crate) const COUNTS: [(&str, fn(&Cell) -> u64); 4] = [
+    ("threads", |cell| cell.threads),
+    ("io_threads", |cell| cell.io_threads),
+    ("fibers", |cell| cell.fibers),
+    ("shards", |cell| cell.shards),
 ];
-
-/// A count of a row: threads, fibers or shards.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Count {
-    /// Name of the key below `run.`. The option on the command line has hyphens.
-    pub(crate) name: &'static str,
-    pub(crate) of: fn(&Cell) -> u64,
-}
-
-/// A counter of a sample.
-struct Counter {
-    name: &'static str,
-    of: fn(&SampleFacts) -> Option<u64>,
-}
 
 /// Compares `results`, of which there are two or more.
 ///
@@ -116,19 +103,20 @@ fn same_work(a: &Stored, b: &Stored) -> Result<(), Error> {
         return Ok(());
     }
     let differing = changes([a, b].map(|of| flat(&json(&of.result.workload), "")).into());
-    let shown: Vec<_> = differing
-        .iter()
-        .filter(|change| change.key != "digest")
-        .take(4)
-        .map(|change| format!("{} {} against {}", change.key, change.values[0], change.values[1]))
-        .collect();
-    let differences = if shown.is_empty() { "another digest".to_owned() } else { shown.join(", ") };
+    let shown = differing.iter().filter(|change| change.key != "digest").take(4);
+    let differences = units::any_joined(shown.map(difference), ", ");
+    let differences = differences.unwrap_or_else(|| "another digest".to_owned());
     Err(Error::Other(format!(
         "{} and {} did different work ({differences}): only times of the same work can be compared; \
          run both on one workload file (`stress generate`)",
         a.path.display(),
         b.path.display()
     )))
+}
+
+/// A change between two results: `gas 5 against 6`.
+pub(crate) fn difference(change: &Change) -> String {
+    format!("{} {} against {}", change.key, change.values[0], change.values[1])
 }
 
 /// Checks that both results ran on the same databases. A figure over several databases is
@@ -142,7 +130,7 @@ fn same_databases(a: &Stored, b: &Stored) -> Result<(), Error> {
         [] => "one database".to_owned(),
         several => {
             let seeds = several.iter().map(|database| database.workload.seed.to_string());
-            format!("databases of seeds {}", seeds.collect::<Vec<_>>().join(", "))
+            format!("databases of seeds {}", units::joined(seeds, ", "))
         }
     });
     Err(Error::Other(format!(
@@ -198,18 +186,15 @@ fn facts_of_run(run: &RunResult) -> BTreeMap<String, Value> {
 /// Facts of variants and clients by key: whether each was to be cold, whether that is proved, and a
 /// client's version.
 fn facts_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
-    let mut facts = BTreeMap::new();
-    for Cell { variant, cache, .. } in &run.cells {
-        facts.insert(format!("{variant} cache.want"), Value::from(cache.want.map(CacheMode::name)));
-        facts.insert(format!("{variant} cache.proved"), Value::from(cache.proved));
-    }
-    for ClientCell { client, version, cache, .. } in &run.clients {
-        facts.insert(format!("clients.{client}.version"), Value::from(version.clone()));
-        facts.insert(
-            format!("client {client} cache.want"),
-            Value::from(cache.want.map(CacheMode::name)),
-        );
-        facts.insert(format!("client {client} cache.proved"), Value::from(cache.proved));
+    let versions = run.clients.iter().map(|ClientCell { client, version, .. }| {
+        (format!("clients.{client}.version"), Value::from(version.clone()))
+    });
+    let mut facts: BTreeMap<_, _> = versions.collect();
+    let cells = run.cells.iter().map(|cell| (cell.variant.clone(), &cell.cache));
+    let clients = run.clients.iter().map(|of| (format!("client {}", of.client), &of.cache));
+    for (row, cache) in cells.chain(clients) {
+        facts.insert(format!("{row} cache.want"), Value::from(cache.want.map(CacheMode::name)));
+        facts.insert(format!("{row} cache.proved"), Value::from(cache.proved));
     }
     facts
 }
@@ -240,14 +225,12 @@ fn kinds_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
 fn counts_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
     let mut counts: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
     for cell in &run.cells {
-        for Count { name, of } in COUNTS {
+        for (name, of) in COUNTS {
             counts.entry(format!("{} {name}", cell.design)).or_default().insert(of(cell));
         }
     }
-    let listed = counts
-        .into_iter()
-        .map(|(key, counts)| (key, listed(counts.iter().map(ToString::to_string))));
-    listed.collect()
+    let counts = counts.into_iter();
+    counts.map(|(key, counts)| (key, listed(counts.iter().map(u64::to_string)))).collect()
 }
 
 /// The variants of `run` that not all of `results` have.
@@ -259,8 +242,7 @@ fn own_variants(run: &RunResult, results: &[&RunResult]) -> BTreeMap<String, Val
 
 /// The names as `a, b`; null without a name.
 fn listed(names: impl Iterator<Item = String>) -> Value {
-    let names = names.collect::<Vec<_>>().join(", ");
-    Value::from(Some(names).filter(|names| !names.is_empty()))
+    Value::from(units::any_joined(names, ", "))
 }
 
 fn changed_facts(results: &[&RunResult]) -> Vec<Change> {
@@ -281,7 +263,7 @@ fn counters(stored: &Stored) -> BTreeMap<String, Value> {
     let mut counters = BTreeMap::new();
     for cell in &stored.result.cells {
         for database in cell.by_database() {
-            for Counter { name, of } in COUNTERS {
+            for (name, of) in COUNTERS {
                 let mut values: Vec<_> = database.of_workload().filter_map(of).collect();
                 values.sort_unstable();
                 values.dedup();
@@ -341,58 +323,47 @@ pub(crate) fn flat(value: &Value, path: &str) -> BTreeMap<String, Value> {
         .collect()
 }
 
+/// A row for each variant, then one for each client.
 fn rows(results: &[Stored]) -> Vec<Row> {
     let cells = results.iter().flat_map(|stored| &stored.result.cells);
-    let variants = distinct(cells.map(|cell| cell.variant.as_str()));
-    let rows = variants.into_iter().map(|variant| {
-        let base = results[0].cell(variant);
-        let figures = results.iter().enumerate().map(|(index, stored)| {
-            let cell = stored.cell(variant)?;
-            let ratio = match (base, index) {
-                (None, _) => Ratio::default(),
-                // The ratio of a result to itself is 1, however large the spread of its samples.
-                (Some(_), 0) => Ratio { median: facts::time_ms(cell).map(|_| 1.0), ci95: None },
-                (Some(base), _) => Ratio::between(cell, base),
-            };
-            Some(figure(cell, ratio))
-        });
-        Row { variant: variant.to_owned(), figures: figures.collect() }
+    let variants = distinct(cells.map(|cell| cell.variant.as_str())).into_iter().map(|variant| {
+        let cells = results.iter().map(|stored| stored.cell(variant));
+        let figures = figures(cells, cell_figure, Ratio::between);
+        Row { variant: variant.to_owned(), figures }
     });
-    rows.chain(client_rows(results)).collect()
-}
-
-/// A row for each client, by its name.
-fn client_rows(results: &[Stored]) -> Vec<Row> {
     let clients = results.iter().flat_map(|stored| &stored.result.clients);
-    let names = distinct(clients.map(|client| client.client.as_str()));
-    let rows = names.into_iter().map(|name| {
-        let base = results[0].result.client(name);
-        let figures = results.iter().enumerate().map(|(index, stored)| {
-            let client = stored.result.client(name)?;
-            let ratio = match (base, index) {
-                (None, _) => Ratio::default(),
-                (Some(_), 0) => {
-                    Ratio { median: client.ms_per_batch.median.map(|_| 1.0), ci95: None }
-                }
-                (Some(base), _) => Ratio::from_times(&client.times_ms(), &base.times_ms()),
-            };
-            Some(Figure {
-                sample_count: client.counted().len() as u64,
-                database_count: None,
-                ms_per_batch: client.ms_per_batch.median,
-                ms_per_batch_ci95: client.ms_per_batch.ci95,
-                mgas_per_s: client.mgas_per_s.median,
-                device_fraction: None,
-                time_ratio: ratio.median,
-                time_ratio_ci95: ratio.ci95,
-            })
+    let clients = distinct(clients.map(|client| client.client.as_str())).into_iter().map(|name| {
+        let clients = results.iter().map(|stored| stored.result.client(name));
+        let figures = figures(clients, client_figure, |client, base| {
+            Ratio::from_times(&client.times_ms(), &base.times_ms())
         });
-        Row { variant: format!("client {name}"), figures: figures.collect() }
+        Row { variant: format!("client {name}"), figures }
     });
-    rows.collect()
+    variants.chain(clients).collect()
 }
 
-fn figure(cell: &Cell, ratio: Ratio) -> Figure {
+/// The figures of a row in each result that has it. A ratio is to the time in the first result.
+fn figures<'r, R: 'r>(
+    each: impl Iterator<Item = Option<&'r R>>,
+    figure: fn(&R) -> Figure,
+    ratio: impl Fn(&R, &R) -> Ratio,
+) -> Vec<Option<Figure>> {
+    let each: Vec<_> = each.collect();
+    let figures = each.iter().enumerate().map(|(index, row)| {
+        let figure = figure((*row)?);
+        let Ratio { median: time_ratio, ci95: time_ratio_ci95 } = match (each[0], index) {
+            (None, _) => Ratio::default(),
+            // The ratio of a result to itself is 1, however large the spread of its samples.
+            (Some(_), 0) => Ratio { median: figure.ms_per_batch.map(|_| 1.0), ci95: None },
+            (Some(base), _) => ratio((*row)?, base),
+        };
+        Some(Figure { time_ratio, time_ratio_ci95, ..figure })
+    });
+    figures.collect()
+}
+
+/// The figure of a cell, without ratios.
+fn cell_figure(cell: &Cell) -> Figure {
     Figure {
         sample_count: cell.counted().iter().map(|samples| samples.len() as u64).sum(),
         database_count: cell.databases.as_ref().map(|of| of.each.len() as u64),
@@ -400,8 +371,22 @@ fn figure(cell: &Cell, ratio: Ratio) -> Figure {
         ms_per_batch_ci95: cell.ms_per_batch.ci95,
         mgas_per_s: cell.mgas_per_s.median.filter(|rate| *rate > 0.0),
         device_fraction: cell.device_fraction,
-        time_ratio: ratio.median,
-        time_ratio_ci95: ratio.ci95,
+        time_ratio: None,
+        time_ratio_ci95: None,
+    }
+}
+
+/// The figure of a client, without ratios.
+fn client_figure(client: &ClientCell) -> Figure {
+    Figure {
+        sample_count: client.counted().len() as u64,
+        database_count: None,
+        ms_per_batch: client.ms_per_batch.median,
+        ms_per_batch_ci95: client.ms_per_batch.ci95,
+        mgas_per_s: client.mgas_per_s.median,
+        device_fraction: None,
+        time_ratio: None,
+        time_ratio_ci95: None,
     }
 }
 

@@ -15,9 +15,10 @@ use result::{
 };
 
 use crate::{
-    compare::{changes, flat, json, label},
+    compare::{changes, difference, flat, json, label},
     error::Error,
     ratio::Ratio,
+    units,
 };
 
 /// Loads to compare with those of other sides.
@@ -88,10 +89,7 @@ fn same_work(a: &StoredLoad, b: &StoredLoad) -> Result<(), Error> {
     if differing.is_empty() {
         return Ok(());
     }
-    let shown = differing
-        .iter()
-        .map(|change| format!("{} {} against {}", change.key, change.values[0], change.values[1]));
-    let differences = shown.collect::<Vec<_>>().join(", ");
+    let differences = units::joined(differing.iter().map(difference), ", ");
     Err(Error::Other(format!(
         "{} and {} are different loads ({differences}): only equal ones can be compared; send both with the same \
          scenario, --seed, --accounts, --transactions, --fork and pace",

@@ -10,7 +10,7 @@ use result::{
 
 use super::{
     Paint,
-    columns::{Column, Columns},
+    columns::Columns,
     cut::cut,
     page::{Page, Tone},
     set_keys::OF_RUN,
@@ -86,39 +86,27 @@ pub(crate) fn changed(page: &mut Page, label: &str, changes: &[Change], none: &s
         format!("{}: {}", change.key, cut(&change.values, absent).join(" → "))
     });
     page.listed(Tone::Warning, label, texts);
-    let more = changes.len().saturating_sub(SHOWN_CHANGE_COUNT);
-    if more > 0 {
-        let text = format!("and {} more: --format json", units::count(more as u64));
+    if let Some(more) = units::beyond(changes.len(), SHOWN_CHANGE_COUNT) {
+        let text = format!("and {} more: --format json", units::count(more));
         page.labelled(Tone::Warning, "", &text);
     }
     page.gap();
 }
 
 /// Writes one line for each variant: the time in each result with its interval, then the ratios.
-fn table(page: &mut Page, comparison: &Comparison) {
-    let mut columns: Vec<Column> = Vec::new();
-    for (index, source) in comparison.results.iter().enumerate() {
-        let times = comparison.rows.iter().map(|row| time(row.figures[index].as_ref()));
-        columns.extend(Column::with_intervals(source.label.clone(), times));
-    }
-    let value_count = columns.len();
-    for (index, source) in comparison.results.iter().enumerate().skip(1) {
-        let head = format!("{}/{}", source.label, comparison.results[0].label);
-        let ratios = comparison.rows.iter().map(|row| ratio(row.figures[index].as_ref()));
-        columns.extend(Column::with_intervals(head, ratios));
-    }
-    let names = comparison.rows.iter().map(|row| row.variant.clone()).collect();
-    Columns { head: TIMES, names, columns, value_count }.show(page);
+fn table(page: &mut Page, Comparison { results, rows, .. }: &Comparison) {
+    let labels: Vec<&str> = results.iter().map(|source| source.label.as_str()).collect();
+    let names = rows.iter().map(|row| row.variant.clone()).collect();
+    let time = |line: usize, result: usize| time(rows[line].figures[result].as_ref());
+    let ratio = |line: usize, result: usize| ratio(rows[line].figures[result].as_ref());
+    Columns::new(TIMES, names, &labels, time, ratio).show(page);
 }
 
 /// A time and the ends of its interval. Without an interval, the number of samples or databases
 /// stands in their place.
 fn time(figure: Option<&Figure>) -> [String; 2] {
     let Some(figure) = figure else { return [UNKNOWN; 2].map(str::to_owned) };
-    let ends = match figure.ms_per_batch_ci95 {
-        Some(ends) => ends.map(units::plain).join("–"),
-        None => format!("n={}", value_count(figure)),
-    };
+    let ends = units::interval(figure.ms_per_batch_ci95, value_count(figure), units::plain);
     [units::or_unknown(figure.ms_per_batch.map(units::plain)), ends]
 }
 

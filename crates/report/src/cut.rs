@@ -4,7 +4,7 @@
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use super::page::clip;
+use super::{page::clip, units::json_text};
 
 /// Maximal width of a value. A longer value is cut.
 const MAX_WIDTH: usize = 40;
@@ -20,7 +20,7 @@ const SEPARATOR: char = ';';
 
 /// The values as texts; `absent` is the text of a missing value.
 pub(crate) fn cut(values: &[Value], absent: &str) -> Vec<String> {
-    let mut texts: Vec<Option<String>> = values.iter().map(text).collect();
+    let mut texts: Vec<Option<String>> = values.iter().map(json_text).collect();
     if is_any_long(&texts) {
         texts = differing_entries(texts);
     }
@@ -28,14 +28,6 @@ pub(crate) fn cut(values: &[Value], absent: &str) -> Vec<String> {
         texts = from_difference(texts);
     }
     texts.into_iter().map(|text| clip(text.as_deref().unwrap_or(absent), MAX_WIDTH)).collect()
-}
-
-fn text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    }
 }
 
 fn is_any_long(texts: &[Option<String>]) -> bool {

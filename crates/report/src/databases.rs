@@ -31,7 +31,7 @@ pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
         "{}, of {} {}; each is one value of the figures above",
         units::things(count as u64, "database"),
         if count == 1 { "seed" } else { "seeds" },
-        seeds.collect::<Vec<_>>().join(", ")
+        units::joined(seeds, ", ")
     );
     page.labelled(Tone::Plain, "built", &text);
     page.gap();
@@ -78,12 +78,11 @@ fn columns(cells: &[(&Cell, &CellDatabases)]) -> Vec<Column> {
 /// Times on all databases, in the order of the databases.
 fn each(of: &CellDatabases) -> String {
     let times = of.each.iter().map(|of| of.ms_per_batch.median.map(units::plain));
-    let times = times.map(units::or_unknown);
-    times.collect::<Vec<_>>().join(" ")
+    units::joined(times.map(units::or_unknown), " ")
 }
 
-fn ends([low, high]: [f64; 2]) -> String {
-    format!("{}–{}", units::plain(low), units::plain(high))
+fn ends(ends: [f64; 2]) -> String {
+    units::range(ends, units::plain)
 }
 
 fn legend(page: &mut Page, cells: &[(&Cell, &CellDatabases)], count: usize) {

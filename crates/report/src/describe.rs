@@ -155,7 +155,7 @@ fn ideal_words(ideal: &[IdealSpeedup], unbounded: f64) -> String {
         }
         _ => format!("{most} at any number"),
     };
-    told.chain([rest]).collect::<Vec<_>>().join(", ")
+    units::joined(told.chain([rest]), ", ")
 }
 
 /// A part in per cent of the whole.

@@ -45,13 +45,18 @@ pub(super) fn bottleneck(cell: &Cell) -> Option<Bottleneck> {
 
 impl<'a> Reading<'a> {
     pub(super) fn new(result: &'a RunResult) -> Self {
-        let stores = by_store(result).into_iter().map(|(store, cells)| {
-            let cache = cache_words(result, &cells);
-            StoreCells { store, cells, cache }
+        let stores = distinct(result.cells.iter().map(|cell| cell.store)).into_iter();
+        let stores = stores.map(|store| {
+            let cells = result.cells.iter().filter(|cell| cell.store == store);
+            let mut cells: Vec<&Cell> = cells.collect();
+            let designs = distinct(cells.iter().map(|cell| cell.design));
+            cells.sort_by_key(|cell| designs.iter().position(|design| *design == cell.design));
+            StoreCells { store, cache: cache_words(result, &cells), cells }
         });
+        let mut samples = result.cells.iter().flat_map(|cell| &cell.samples);
         Self {
             result,
-            disagrees: disagrees(result),
+            disagrees: result.agree == Some(false) || samples.any(|sample| !sample.agree),
             stores: stores.collect(),
             time_is_per: time_is_per([&result.workload]),
         }
@@ -107,24 +112,6 @@ pub(super) fn ms_per<'a>(works: impl IntoIterator<Item = &'a WorkloadFacts>) -> 
     }
 }
 
-fn disagrees(result: &RunResult) -> bool {
-    let mut samples = result.cells.iter().flat_map(|cell| &cell.samples);
-    result.agree == Some(false) || samples.any(|sample| !sample.agree)
-}
-
-fn by_store(result: &RunResult) -> Vec<(StoreKind, Vec<&Cell>)> {
-    distinct(result.cells.iter().map(|cell| cell.store))
-        .into_iter()
-        .map(|store| {
-            let mut cells: Vec<_> =
-                result.cells.iter().filter(|cell| cell.store == store).collect();
-            let designs = distinct(cells.iter().map(|cell| cell.design));
-            cells.sort_by_key(|cell| designs.iter().position(|design| *design == cell.design));
-            (store, cells)
-        })
-        .collect()
-}
-
 /// Median milliseconds per batch; `None` where it is unknown or not above 0.
 pub(super) fn time_ms(cell: &Cell) -> Option<f64> {
     cell.ms_per_batch.median.filter(|ms| ms.is_finite() && *ms > 0.0)
@@ -140,6 +127,11 @@ pub(super) fn unverified_ms(cell: &Cell) -> Option<f64> {
 /// counts. `None` where all blocks were in memory, since 0 is no depth.
 pub(super) fn reads_at_once(cell: &Cell) -> Option<f64> {
     cell.reads_in_flight.filter(|depth| depth.is_finite() && *depth > 0.0)
+}
+
+/// Times of the samples after the warm-up.
+pub(super) fn times_ns(cell: &Cell) -> Vec<f64> {
+    cell.counted().into_iter().flatten().map(|sample| sample.wall_ns as f64).collect()
 }
 
 /// The median of a figure over the cell's samples after the warm-up; `None` where a sample lacks

@@ -135,7 +135,7 @@ fn samples(page: &mut Page, cell: &GateCell) {
     let text = format!(
         "{octets} of {passes}, {} a slot; a sample of A: {}",
         units::things(cell.samples_per_slot, "sample"),
-        bases.collect::<Vec<_>>().join(", ")
+        units::joined(bases, ", ")
     );
     page.labelled(Tone::Faint, "from", &text);
 }

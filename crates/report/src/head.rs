@@ -94,11 +94,8 @@ fn fill_words(fill: &Fill) -> Option<String> {
             false => format!("{name} {} % of execution", share(load.execution_gas)),
         }
     });
-    let loads = loads.collect::<Vec<_>>().join(", ");
-    if !loads.is_empty() {
-        words.push_str(&format!("; {loads}"));
-    }
-    Some(words)
+    let loads = units::any_joined(loads, ", ").map(|loads| format!("; {loads}"));
+    Some(words + &loads.unwrap_or_default())
 }
 
 /// Number of slots of the state. The text says why where the scenario asks for another number.
@@ -157,27 +154,17 @@ fn shared_words(shared: &SharedDevice, started_unix_s: u64) -> String {
 
 /// The settings and sizes of a store that matter for a figure; all are in the JSON.
 pub(super) fn store_words(store: &str, facts: &Map<String, Value>) -> String {
+    let text = |key: &str| units::json_text(facts.get(key)?);
+    let size = |key: &str| text(key)?.parse().ok().map(units::bytes);
     let parts = [
-        text(facts, store),
-        size(facts, "file_bytes"),
-        size(facts, "server_memory_bytes").map(|bytes| format!("{bytes} of its servers' memory")),
-        text(facts, "filled").map(|filled| format!("filled: {filled}")),
-        text(facts, "rows"),
-        text(facts, "reads"),
-        size(facts, "block_cache_bytes").map(|bytes| format!("block cache {bytes}")),
-        text(facts, "commit").map(|commit| format!("commit {commit}")),
+        text(store),
+        size("file_bytes"),
+        size("server_memory_bytes").map(|bytes| format!("{bytes} of its servers' memory")),
+        text("filled").map(|filled| format!("filled: {filled}")),
+        text("rows"),
+        text("reads"),
+        size("block_cache_bytes").map(|bytes| format!("block cache {bytes}")),
+        text("commit").map(|commit| format!("commit {commit}")),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn text(facts: &Map<String, Value>, key: &str) -> Option<String> {
-    match facts.get(key)? {
-        Value::String(text) => Some(text.clone()),
-        Value::Null => None,
-        other => Some(other.to_string()),
-    }
-}
-
-fn size(facts: &Map<String, Value>, key: &str) -> Option<String> {
-    text(facts, key)?.parse().ok().map(units::bytes)
+    units::joined(parts.into_iter().flatten(), ", ")
 }

@@ -185,17 +185,12 @@ fn changed_facts(before: &RunResult, after: &RunResult) -> Vec<String> {
     let mut others = compare::differences(before, after);
     others.retain(|change| !FACTS_OF_COMMIT.contains(&change.key.as_str()));
     let shown = others.iter().take(SHOWN_FACT_COUNT).map(|change| {
-        let values = change.values.iter().map(|value| match value {
-            serde_json::Value::String(text) => text.clone(),
-            other => other.to_string(),
-        });
-        format!("{}: {}", change.key, values.collect::<Vec<_>>().join(" → "))
+        let values = change.values.iter().map(units::json_text);
+        let values = values.map(|value| value.unwrap_or_else(|| "null".to_owned()));
+        format!("{}: {}", change.key, units::joined(values, " → "))
     });
-    let mut shown: Vec<String> = shown.collect();
-    if others.len() > SHOWN_FACT_COUNT {
-        shown.push(format!("and {} more (stress compare)", others.len() - SHOWN_FACT_COUNT));
-    }
-    shown
+    let more = units::beyond(others.len(), SHOWN_FACT_COUNT);
+    shown.chain(more.map(|more| format!("and {more} more (stress compare)"))).collect()
 }
 
 /// Name of the machine, from the facts that distinguish machines: `Example CPU, 2 CPUs, 24 GiB,

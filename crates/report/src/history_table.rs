@@ -113,7 +113,7 @@ fn variant(page: &mut Page, series: &Series<'_>, ms_per: &str) {
             format!(" {}", commit(first.run)),
             points.len().to_string(),
             units::plain(median),
-            interval(&times),
+            units::interval(stats::median_interval(&times), times.len(), units::plain),
             change.map_or_else(String::new, |change| format!("{:.3}", change.ratio)),
             change.map_or_else(String::new, p_words),
         ];
@@ -127,16 +127,6 @@ fn variant(page: &mut Page, series: &Series<'_>, ms_per: &str) {
 /// The probability `p` of a change with five decimals: `0.00040`.
 pub(crate) fn p_words(change: &Change) -> String {
     format!("{:.5}", change.p)
-}
-
-/// The ends of the median's interval, or `n=` and the number of results.
-fn interval(times: &[f64]) -> String {
-    match stats::median_interval(times) {
-        Some([low, high]) => {
-            format!("{}–{}", units::plain(low), units::plain(high))
-        }
-        None => format!("n={}", times.len()),
-    }
 }
 
 fn line(texts: [String; HEADS.len()]) -> String {

@@ -111,13 +111,13 @@ pub fn history(results: &[Shown]) -> String {
 }
 
 fn document(report: &Report<'_>, title: &str, sections: &[Section]) -> String {
-    let sections = sections.iter().map(|of| (of.id, of.title, of.html(report)));
     shell(&Parts {
         title,
         header: &work(report),
         verdict: &verdict::html(report),
-        sections: sections.collect(),
+        sections,
         source_count: report.sources.len(),
+        report: Some(report),
     })
 }
 
@@ -156,20 +156,17 @@ fn work(report: &Report<'_>) -> String {
     let works: Vec<_> = shown.iter().filter_map(|shown| shown.workload()).collect();
     let differing = axes::differing(&works);
     let shared = facts.into_iter().filter(|(name, _)| !differing.contains(name));
-    let shared: Vec<String> = shared.map(|(_, text)| text).collect();
+    let shared = units::any_joined(shared.map(|(_, text)| text), ", ");
+    let shared = shared.as_deref().unwrap_or("no fact of the work");
     let begun = esc(&units::moment(source.shown.started_unix_s()));
     let line = match report.sources.len() {
         // A gate that compared two files has no workload.
         1 if of.is_none() => begun,
-        1 => format!("{}; {begun}", shared.join(", ")),
+        1 => format!("{shared}; {begun}"),
         count => {
             let differ = match differing.as_slice() {
                 [] => String::new(),
                 names => format!("; they differ in {}", names.join(", ")),
-            };
-            let shared = match shared.is_empty() {
-                true => "no fact of the work".to_owned(),
-                false => shared.join(", "),
             };
             format!("{count} results; in all: {shared}{differ}; the first of {begun}")
         }
@@ -187,8 +184,7 @@ fn axes_of(report: &Report<'_>) -> String {
     let axes = axes
         .iter()
         .map(|Axis { key, values }| format!("<em>{}</em> {}", esc(key), esc(&values.join(", "))));
-    match axes.collect::<Vec<_>>().as_slice() {
-        [] => String::new(),
-        axes => format!("<p class=\"work\">Axes of the sweep: {}</p>\n", axes.join(" × ")),
-    }
+    let axes = units::any_joined(axes, " × ");
+    axes.map(|axes| format!("<p class=\"work\">Axes of the sweep: {axes}</p>\n"))
+        .unwrap_or_default()
 }

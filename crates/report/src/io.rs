@@ -74,8 +74,7 @@ fn device_words(page: &mut Page, device: Option<&IoDevice>) {
     let ratio = device.host_cache_ratio.map(units::ratio);
     let again = ratio.map(|ratio| format!("second pass {ratio} times as fast"));
     let parts = [ceiling, ends, again, device.reason.clone()];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    page.labelled(Tone::Plain, "disk", &parts.join(", "));
+    page.labelled(Tone::Plain, "disk", &units::joined(parts.into_iter().flatten(), ", "));
     if device.ceiling_drift.is_some_and(|drift| (drift - 1.0).abs() > DRIFT_MAX) {
         let text = "the disk's ceiling changed by more than 10 % meanwhile: ratios to it are \
                     rough; run again when nothing else uses it";
@@ -202,8 +201,7 @@ fn conclude(result: &IoResult) -> Option<String> {
             of_ceiling.unwrap_or_default()
         ))
     });
-    let found: Vec<String> = best.collect();
-    (!found.is_empty()).then(|| found.join("; "))
+    units::any_joined(best, "; ")
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 //! load in each design, the price that the load's operation must have, and the answer.
 
 use result::limit::{DesignLimit, LimitResult, LoadLimits, Place};
-use variant::{Design, steers_terminal};
+use variant::Design;
 
 use super::{
     Paint,
     columns::{Column, plain, table},
-    page::{Page, Tone},
+    page::{Page, Tone, clean},
     units::{self, UNKNOWN},
 };
 
@@ -31,13 +31,13 @@ pub fn limit_table(result: &LimitResult, width: usize, paint: Paint) -> String {
 /// The limits as a Markdown table, the answer last.
 pub fn limit_markdown(result: &LimitResult) -> String {
     let columns = columns(result);
-    let heads = columns.iter().map(|column| column.head.join(" "));
-    let heads: Vec<_> = heads.map(|head| cell(head.trim())).collect();
-    let mut text = format!("{}\n\n| load | {} |\n", cell(&facts(result)), heads.join(" | "));
+    let heads = units::joined(columns.iter().map(|column| cell(&column.head.join(" "))), " | ");
+    let mut text = format!("{}\n\n| load | {heads} |\n", cell(&facts(result)));
     text.push_str(&format!("|---|{}\n", "--:|".repeat(columns.len())));
     for (index, load) in result.loads.iter().enumerate() {
-        let values: Vec<_> = columns.iter().map(|column| cell(&column.values[index])).collect();
-        text.push_str(&format!("| {} | {} |\n", cell(&load.scenario), values.join(" | ")));
+        let values = columns.iter().map(|column| cell(&column.values[index]));
+        let values = units::joined(values, " | ");
+        text.push_str(&format!("| {} | {values} |\n", cell(&load.scenario)));
     }
     for (label, note) in notes(result) {
         text.push_str(&format!("\n{label}: {}\n", cell(&note)));
@@ -47,19 +47,18 @@ pub fn limit_markdown(result: &LimitResult) -> String {
 
 /// Escapes text, so that it cannot end a cell of a table or begin markup.
 fn cell(text: &str) -> String {
-    let clean = text.trim().chars().map(|c| if steers_terminal(c) { ' ' } else { c });
-    clean.collect::<String>().replace('|', "\\|").replace('<', "&lt;")
+    clean(text.trim()).replace('|', "\\|").replace('<', "&lt;")
 }
 
 /// The deadline, the store, the size of the states and the tried limits, in one line.
 pub(super) fn facts(result: &LimitResult) -> String {
-    let tried: Vec<_> = result.tried_gas.iter().map(|gas| units::count(*gas)).collect();
+    let tried = result.tried_gas.iter().map(|gas| units::count(*gas));
     format!(
         "whole blocks in {} on {}, states of {}; header limits {}; ± up to the time expected",
         units::ns(result.deadline_ns),
         result.store,
         units::things(result.slot_count, "slot"),
-        tried.join(", ")
+        units::joined(tried, ", ")
     )
 }
 
@@ -98,7 +97,7 @@ fn columns(result: &LimitResult) -> Vec<Column> {
 /// A value with its interval: `52.1k (51.0k–53.2k)`.
 fn with_ends(value: Option<f64>, ends: Option<[f64; 2]>) -> Option<String> {
     let value = units::finite(value, units::number)?;
-    let ends = ends.map(|ends| format!(" ({})", ends.map(units::number).join("–")));
+    let ends = ends.map(|ends| format!(" ({})", units::range(ends, units::number)));
     Some(value + &ends.unwrap_or_default())
 }
 
@@ -173,33 +172,25 @@ pub fn limit_text(of: &DesignLimit) -> String {
     match (place, of.half_width_gas) {
         (Place::Above, _) => format!("> {}", units::count(gas)),
         (Place::Below, _) => format!("< {}", units::count(gas)),
-        (Place::Within, None) => mgas(gas) + "M",
-        (Place::Within, Some(half)) => format!("{}M ±{}", mgas(gas), width(gas, half)),
+        (Place::Within, half) => {
+            let decimals = match gas {
+                0..1_000_000 => 3,
+                1_000_000..10_000_000 => 1,
+                _ => 0,
+            };
+            // Rounded to the safe side: the limit down, its half width up.
+            let limit = mgas(gas, decimals, |units| (units + 1e-9).floor());
+            let half =
+                half.map(|half| mgas(half, decimals, |units| (units - 1e-9).ceil().max(0.0)));
+            format!("{limit}M{}", half.map(|half| format!(" ±{half}")).unwrap_or_default())
+        }
     }
 }
 
-/// Millions of gas, rounded down: a limit must stay safe.
-fn mgas(gas: u64) -> String {
-    let decimals = decimals(gas);
-    let unit = 10_f64.powi(decimals);
-    let floor = (gas as f64 / 1e6 * unit + 1e-9).floor() / unit;
-    format!("{floor:.*}", decimals as usize)
-}
-
-/// The half width with the decimals of the limit, rounded up.
-fn width(gas: u64, half: u64) -> String {
-    let decimals = decimals(gas);
-    let unit = 10_f64.powi(decimals);
-    let ceiling = (half as f64 / 1e6 * unit - 1e-9).ceil().max(0.0) / unit;
-    format!("{ceiling:.*}", decimals as usize)
-}
-
-const fn decimals(gas: u64) -> i32 {
-    match gas {
-        0..1_000_000 => 3,
-        1_000_000..10_000_000 => 1,
-        _ => 0,
-    }
+/// Millions of gas. `round` gets them in units of the last decimal.
+fn mgas(gas: u64, decimals: usize, round: fn(f64) -> f64) -> String {
+    let units_per_mgas = 10_f64.powi(decimals as i32);
+    format!("{:.decimals$}", round(gas as f64 / 1e6 * units_per_mgas) / units_per_mgas)
 }
 
 /// Name of a design in heads and beside figures.
@@ -235,8 +226,7 @@ pub fn limit_answer(result: &LimitResult) -> String {
         format!("{limit} {} ({})", way(of.design), load.scenario)
     });
     let slots = units::things(result.slot_count, "slot");
-    let mut text =
-        format!("safe at {deadline} on {slots}: {}", words.collect::<Vec<_>>().join(", "));
+    let mut text = format!("safe at {deadline} on {slots}: {}", units::joined(words, ", "));
     let dense = worst.iter().filter_map(|(load, _)| {
         Some((load.wanted_slot_count?, load.blocks_per_present_key?, load))
     });

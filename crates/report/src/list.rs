@@ -30,9 +30,10 @@ pub fn list_page(lines: impl IntoIterator<Item = ListLine>, width: usize, paint:
     let mut page = Page::new(width);
     for line in lines {
         match line {
-            ListLine::Head(text) => page.indented(Tone::Strong, 0, &text),
+            ListLine::Head(text) | ListLine::Account(text) => {
+                page.indented(Tone::Strong, 0, &text);
+            }
             ListLine::Fault(text) => page.indented(Tone::Alarm, 0, &text),
-            ListLine::Account(text) => page.indented(Tone::Strong, 0, &text),
             ListLine::Note(text) => page.indented(Tone::Faint, 0, &text),
             ListLine::Entry(text) => {
                 for (nth, line) in wrap(&clean(&text), page.width() - DEEPER).iter().enumerate() {

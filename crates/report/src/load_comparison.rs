@@ -2,13 +2,13 @@
 //! figure.
 
 use result::{
-    load_comparison::{LoadComparison, LoadSide},
+    load_comparison::{LoadComparison, LoadRow, LoadSide},
     stats,
 };
 
 use super::{
     Paint,
-    columns::{Column, Columns},
+    columns::Columns,
     comparison::{changed, ratio_words},
     page::{Page, Tone},
     units,
@@ -68,31 +68,22 @@ fn note(comparison: &LoadComparison) -> String {
 }
 
 fn table(page: &mut Page, comparison: &LoadComparison) {
-    let rows = &comparison.rows;
-    let mut columns: Vec<Column> = Vec::new();
-    for (index, side) in comparison.sides.iter().enumerate() {
-        let values = rows.iter().map(|row| {
-            let figure = row.figures[index];
-            let ends = match figure.and_then(|figure| figure.ci95) {
-                Some(ends) => ends.map(|end| words(&row.key, end)).join("–"),
-                None => format!("n={}", side.load_count),
-            };
-            [units::or_unknown(figure.map(|figure| words(&row.key, figure.median))), ends]
-        });
-        columns.extend(Column::with_intervals(side.label.clone(), values));
-    }
-    let value_count = columns.len();
-    for (index, side) in comparison.sides.iter().enumerate().skip(1) {
-        let head = format!("{}/{}", side.label, comparison.sides[0].label);
-        let ratios = rows.iter().map(|row| {
-            let figure = row.figures[index];
-            let ends = figure.and_then(|figure| figure.ratio_ci95);
-            ratio_words(figure.and_then(|figure| figure.ratio), ends, least_count())
-        });
-        columns.extend(Column::with_intervals(head, ratios));
-    }
+    let LoadComparison { sides, rows, .. } = comparison;
+    let labels: Vec<&str> = sides.iter().map(|side| side.label.as_str()).collect();
     let names = rows.iter().map(|row| name(&row.key).to_owned()).collect();
-    Columns { head: "median", names, columns, value_count }.show(page);
+    let median = |line: usize, side: usize| {
+        let LoadRow { key, figures } = &rows[line];
+        let text = |value| words(key, value);
+        let ends = figures[side].and_then(|figure| figure.ci95);
+        let ends = units::interval(ends, sides[side].load_count, text);
+        [units::or_unknown(figures[side].map(|figure| text(figure.median))), ends]
+    };
+    let ratio = |line: usize, side: usize| {
+        let figure = rows[line].figures[side];
+        let ends = figure.and_then(|figure| figure.ratio_ci95);
+        ratio_words(figure.and_then(|figure| figure.ratio), ends, least_count())
+    };
+    Columns::new("median", names, &labels, median, ratio).show(page);
 }
 
 /// The name of a figure on the page, by its key in a load.

@@ -8,16 +8,10 @@ use result::{Cell, RunResult, Stored};
 use variant::{Design, StoreKind};
 
 use crate::{
-    compare::{COUNTS, Count, label},
+    compare::{COUNTS, label},
     facts::distinct,
+    units::joined,
 };
-
-/// A design on a store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kind {
-    store: StoreKind,
-    design: Design,
-}
 
 /// The rows of a result without a counterpart in another.
 struct Side<'r> {
@@ -29,7 +23,8 @@ struct Side<'r> {
 /// A count of rows (threads, fibers or shards) that differs between the sides, with its values on
 /// each side.
 struct Differing {
-    count: Count,
+    /// Name of the key below `run.`.
+    name: &'static str,
     values: Vec<BTreeSet<u64>>,
 }
 
@@ -43,7 +38,7 @@ impl Differing {
     /// `--io-threads 2,8`: the values of the first side whose values are all above 0.
     fn option(&self) -> Option<String> {
         let values = self.values.iter().find(|values| values.iter().all(|value| *value > 0))?;
-        Some(format!("--{} {}", self.count.name.replace('_', "-"), listed(values, ",")))
+        Some(format!("--{} {}", self.name.replace('_', "-"), listed(values, ",")))
     }
 }
 
@@ -52,24 +47,22 @@ impl Differing {
 pub fn one_sided(results: &[Stored]) -> Vec<String> {
     let Some(first) = results.first() else { return Vec::new() };
     let cells = first.result.cells.iter();
-    let kinds = distinct(cells.map(|cell| Kind { store: cell.store, design: cell.design }));
-    let is_on_one_store = kinds.iter().all(|kind| kind.store == kinds[0].store);
-    kinds
-        .into_iter()
-        .filter_map(|kind| {
-            let on = if is_on_one_store { String::new() } else { format!(" on {}", kind.store) };
-            Some(format!("no variant of {}{on} {}", kind.design, words(&sides(results, kind))?))
-        })
-        .collect()
+    let kinds = distinct(cells.map(|cell| (cell.store, cell.design)));
+    let is_on_one_store = kinds.iter().all(|(store, _)| *store == kinds[0].0);
+    let notes = kinds.iter().filter_map(|(store, design)| {
+        let on = if is_on_one_store { String::new() } else { format!(" on {store}") };
+        let words = words(&sides(results, *store, *design))?;
+        Some(format!("no variant of {design}{on} {words}"))
+    });
+    notes.collect()
 }
 
-/// The first result, and those that share no variant of `kind` with it.
-fn sides(results: &[Stored], kind: Kind) -> Vec<Side<'_>> {
+/// The first result, and those that share no variant of `design` on `store` with it.
+fn sides(results: &[Stored], store: StoreKind, design: Design) -> Vec<Side<'_>> {
     let mut sides: Vec<Side<'_>> = Vec::new();
     for (index, stored) in results.iter().enumerate() {
         let run = &stored.result;
-        let own =
-            run.cells.iter().filter(|cell| (cell.store, cell.design) == (kind.store, kind.design));
+        let own = run.cells.iter().filter(|cell| (cell.store, cell.design) == (store, design));
         let own: Vec<&Cell> = own.collect();
         let cells = match sides.first() {
             None => own,
@@ -114,14 +107,12 @@ fn words(sides: &[Side<'_>]) -> Option<String> {
         let each = sides
             .iter()
             .filter_map(|side| Some(format!("{} has {}", side.label, side.cells.first()?.variant)));
-        let each: Vec<String> = each.collect();
-        return Some(format!("{head}: {}", each.join(", ")));
+        return Some(format!("{head}: {}", joined(each, ", ")));
     }
-    let each: Vec<String> =
-        differing.iter().map(|differing| values_words(sides, differing)).collect();
+    let each = joined(differing.iter().map(|of| values_words(sides, of)), ", and their ");
     let options: Option<Vec<String>> = differing.iter().map(Differing::option).collect();
     let remedy = options.map(|options| format!("; run {runs} with {}", options.join(" ")));
-    Some(format!("{head}: their {}{}", each.join(", and their "), remedy.unwrap_or_default()))
+    Some(format!("{head}: their {each}{}", remedy.unwrap_or_default()))
 }
 
 /// The counts of which the first side has no value in common with the others. Without such a count,
@@ -129,12 +120,9 @@ fn words(sides: &[Side<'_>]) -> Option<String> {
 fn differing(sides: &[Side<'_>]) -> Vec<Differing> {
     let (apart, others): (Vec<_>, Vec<_>) = COUNTS
         .into_iter()
-        .map(|count| Differing {
-            count,
-            values: sides
-                .iter()
-                .map(|side| side.cells.iter().map(|cell| (count.of)(cell)).collect())
-                .collect(),
+        .map(|(name, count)| {
+            let values = |side: &Side<'_>| side.cells.iter().map(|cell| count(cell)).collect();
+            Differing { name, values: sides.iter().map(values).collect() }
         })
         .filter(|of| of.values.iter().any(|values| *values != of.values[0]))
         .partition(Differing::is_apart);
@@ -144,23 +132,17 @@ fn differing(sides: &[Side<'_>]) -> Vec<Differing> {
 /// A count that differs, with its values on each side: `io_threads differ (2, 8 in A; 16, 64 in B),
 /// which were chosen by default`.
 fn values_words(sides: &[Side<'_>], differing: &Differing) -> String {
-    let Differing { count, values } = differing;
-    let each: Vec<String> = sides
-        .iter()
-        .zip(values)
-        .map(|(side, values)| format!("{} in {}", listed(values, ", "), side.label))
-        .collect();
-    let chose: Vec<&str> = sides
-        .iter()
-        .filter(|side| is_chosen(side, count.name))
-        .map(|side| side.label.as_str())
-        .collect();
+    let Differing { name, values } = differing;
+    let each = sides.iter().zip(values);
+    let each = each.map(|(side, values)| format!("{} in {}", listed(values, ", "), side.label));
+    let chose = sides.iter().filter(|side| is_chosen(side, name));
+    let chose: Vec<&str> = chose.map(|side| side.label.as_str()).collect();
     let by_default = match chose.len() {
         0 => String::new(),
         all if all == sides.len() => ", which were chosen by default".to_owned(),
         _ => format!(", of which those in {} were chosen by default", chose.join(", ")),
     };
-    format!("{} differ ({}){by_default}", count.name, each.join("; "))
+    format!("{name} differ ({}){by_default}", joined(each, "; "))
 }
 
 /// Whether a run chose the values of this count itself, for the store of its rows: `rocksdb:
@@ -172,7 +154,7 @@ fn is_chosen(side: &Side<'_>, name: &str) -> bool {
 }
 
 fn listed(values: &BTreeSet<u64>, between: &str) -> String {
-    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+    joined(values.iter().map(u64::to_string), between)
 }
 
 #[cfg(test)]

@@ -40,13 +40,6 @@ text{font:13px system-ui,sans-serif}.head{font-size:18px;font-weight:600}.end{te
 </style>
 ";
 
-/// Anchor of a text: its start, its end or its middle, by the text's class.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Point {
-    x: f64,
-    y: f64,
-}
-
 /// A disc in its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Disc {
@@ -66,9 +59,9 @@ pub fn picture(described: &WorkloadDescription, components: &[Component]) -> Str
          <title id=\"title\">{title}</title>\n<desc id=\"desc\">{size} {ideal}</desc>\n{STYLE}\
          <rect class=\"page\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>\n"
     );
-    text(&mut out, Point { x: DISCS.0, y: 34.0 }, "text head", &title);
-    text(&mut out, Point { x: DISCS.0, y: 56.0 }, "text", &size);
-    text(&mut out, Point { x: DISCS.0, y: 74.0 }, "text", &ideal);
+    text(&mut out, [DISCS.0, 34.0], "text head", &title);
+    text(&mut out, [DISCS.0, 56.0], "text", &size);
+    text(&mut out, [DISCS.0, 74.0], "text", &ideal);
     discs(&mut out, components);
     bars(&mut out, &conflicts.sizes, described.all.tx_count);
     legend(&mut out, components);
@@ -89,7 +82,7 @@ fn words(described: &WorkloadDescription) -> [String; 2] {
         units::count(conflicts.largest_tx_count),
         units::count(conflicts.longest_chain_tx_count),
     );
-    let ideal = ideal.collect::<Vec<_>>().join(", ");
+    let ideal = units::joined(ideal, ", ");
     [size, format!("Ideal speed-up without a list: {ideal}.")]
 }
 
@@ -100,15 +93,17 @@ fn discs(out: &mut String, components: &[Component]) {
         let disc = Disc { x: disc.x + DISCS.0, y: disc.y + DISCS.1, ..disc };
         let Disc { x, y, radius } = disc;
         let chain_share = component.chain_gas as f64 / component.gas.max(1) as f64;
-        let joined = component.tx_count > 1;
-        circle(out, disc, if joined { "joined" } else { "alone" });
-        if joined {
-            circle(out, Disc { radius: radius * chain_share.sqrt(), ..disc }, "chain");
+        if component.tx_count <= 1 {
+            circle(out, disc, "alone");
+            continue;
         }
-        if joined && radius >= LABEL_RADIUS {
-            let on_chain = radius * chain_share.sqrt() >= LABEL_RADIUS;
+        circle(out, disc, "joined");
+        let chain = Disc { radius: radius * chain_share.sqrt(), ..disc };
+        circle(out, chain, "chain");
+        if radius >= LABEL_RADIUS {
+            let on_chain = chain.radius >= LABEL_RADIUS;
             let class = if on_chain { "inverse middle" } else { "number middle" };
-            text(out, Point { x, y: y + 4.5 }, class, &units::count(component.tx_count));
+            text(out, [x, y + 4.5], class, &units::count(component.tx_count));
         }
     }
 }
@@ -147,12 +142,8 @@ fn rows(radii: &[f64], scale: f64, width: f64) -> (Vec<Disc>, f64) {
 /// Draws one bar for each size class of components: their share of the transactions.
 fn bars(out: &mut String, classes: &[SizeClass], tx_count: u64) {
     let (left, top, width, height) = BARS;
-    text(
-        out,
-        Point { x: left, y: top - 6.0 },
-        "faint",
-        "components by size, and their share of transactions",
-    );
+    let title = "components by size, and their share of transactions";
+    text(out, [left, top - 6.0], "faint", title);
     let step = (height / classes.len().max(1) as f64).min(BAR_HEIGHT_MAX);
     let room = width - BAR_WORDS.0 - BAR_WORDS.1;
     for (index, class) in classes.iter().enumerate() {
@@ -160,7 +151,7 @@ fn bars(out: &mut String, classes: &[SizeClass], tx_count: u64) {
         let share = class.tx_count as f64 / tx_count.max(1) as f64;
         let kind = if class.most_tx_count > 1 { "joined" } else { "alone" };
         let middle = y + step * 0.4 + 4.5;
-        text(out, Point { x: left + BAR_WORDS.0 - 8.0, y: middle }, "text end", &size_words(class));
+        text(out, [left + BAR_WORDS.0 - 8.0, middle], "text end", &size_words(class));
         out.push_str(&format!(
             "<rect class=\"{kind}\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\n",
             left + BAR_WORDS.0,
@@ -169,22 +160,18 @@ fn bars(out: &mut String, classes: &[SizeClass], tx_count: u64) {
         ));
         let words =
             format!("{} % in {}", units::percent(share), units::count(class.component_count));
-        text(out, Point { x: left + BAR_WORDS.0 + room * share + 8.0, y: middle }, "text", &words);
+        text(out, [left + BAR_WORDS.0 + room * share + 8.0, middle], "text", &words);
     }
 }
 
 fn legend(out: &mut String, components: &[Component]) {
     let y = DISCS.1 + DISCS.3 + 28.0;
-    let hidden = components.len().saturating_sub(SHOWN_DISC_COUNT);
-    let shown = match hidden {
-        0 => "A disc is a component, its area its transactions.".to_owned(),
-        _ => format!(
-            "A disc is a component, its area its transactions; the {SHOWN_DISC_COUNT} largest, and \
-             {} more at the right.",
-            units::count(hidden as u64)
-        ),
-    };
-    text(out, Point { x: DISCS.0, y }, "faint", &shown);
+    let more = units::beyond(components.len(), SHOWN_DISC_COUNT).map(units::count);
+    let more =
+        more.map(|more| format!("; the {SHOWN_DISC_COUNT} largest, and {more} more at the right"));
+    let more = more.unwrap_or_default();
+    let shown = format!("A disc is a component, its area its transactions{more}.");
+    text(out, [DISCS.0, y], "faint", &shown);
     let mut x = DISCS.0;
     for (class, words) in [
         ("joined", "transactions in conflict"),
@@ -192,7 +179,7 @@ fn legend(out: &mut String, components: &[Component]) {
         ("alone", "a transaction that meets no other"),
     ] {
         circle(out, Disc { x: x + 6.0, y: y + 20.0, radius: 6.0 }, class);
-        text(out, Point { x: x + 18.0, y: y + 24.5 }, "text", words);
+        text(out, [x + 18.0, y + 24.5], "text", words);
         // About 6.6 pixels a letter.
         x += 46.0 + 6.6 * words.len() as f64;
     }
@@ -205,8 +192,8 @@ fn circle(out: &mut String, disc: Disc, class: &str) {
     ));
 }
 
-fn text(out: &mut String, at: Point, class: &str, words: &str) {
-    let Point { x, y } = at;
+/// Writes a text whose start, end or middle, by its class, lies at this point.
+fn text(out: &mut String, [x, y]: [f64; 2], class: &str, words: &str) {
     out.push_str(&format!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{words}</text>\n"));
 }
 

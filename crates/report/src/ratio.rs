@@ -25,7 +25,7 @@ impl Ratio {
     /// rows with equal numbers of samples, the interval is that of the ratios by round.
     pub(crate) fn within_run(cell: &Cell, base: &Cell) -> Self {
         let unpaired = Self::between(cell, base);
-        let [own, of_base] = [cell, base].map(times_ns);
+        let [own, of_base] = [cell, base].map(facts::times_ns);
         if cell.databases.is_some() || own.len() != of_base.len() {
             return unpaired;
         }
@@ -34,7 +34,7 @@ impl Ratio {
     }
 
     fn from_samples(cell: &Cell, base: &Cell) -> Self {
-        let [own, of_base] = [cell, base].map(times_ns);
+        let [own, of_base] = [cell, base].map(facts::times_ns);
         let median = facts::time_ms(cell).zip(facts::time_ms(base)).map(|(ms, base)| ms / base);
         Self { median, ..Self::from_times(&own, &of_base) }
     }
@@ -65,9 +65,4 @@ impl Ratio {
         let Estimate { median, ci95, .. } = stats::estimate(&ratios);
         Self { median, ci95 }
     }
-}
-
-/// Times of the samples after the warm-up.
-fn times_ns(cell: &Cell) -> Vec<f64> {
-    cell.counted().into_iter().flatten().map(|sample| sample.wall_ns as f64).collect()
 }

@@ -157,8 +157,8 @@ fn blocks(page: &mut Page, all: &[SendBlock]) {
         }),
     ];
     table(page, &plain(&labels), columns);
-    if own.len() > shown.len() {
-        let more = units::things((own.len() - shown.len()) as u64, "block");
+    if let Some(more) = units::beyond(own.len(), SHOWN_BLOCK_COUNT) {
+        let more = units::things(more, "block");
         page.indented(Tone::Faint, INDENT, &format!("and {more} more: --format json"));
     }
 }

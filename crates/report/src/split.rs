@@ -5,7 +5,7 @@
 use result::{Cell, PathNs};
 use variant::StoreKind;
 
-use super::facts;
+use super::{facts, units};
 
 /// Smallest share of the difference of a part with its own name. Smaller parts are in the rest.
 const NAMED_SHARE: f64 = 0.01;
@@ -72,9 +72,8 @@ pub(crate) fn difference(slow: &Cell, fast: &Cell) -> Option<String> {
     parts.sort_by_key(|(_, steps)| std::cmp::Reverse(*steps));
     let rest = parts.iter().fold(total, |rest, (_, steps)| rest.saturating_sub(*steps));
     parts.extend((rest != 0 || parts.is_empty()).then_some(("rest", rest)));
-    let parts: Vec<_> =
-        parts.into_iter().map(|(name, steps)| format!("{name} {}", text(steps))).collect();
-    Some(format!("{} {unit}: {}", text(total), parts.join(", ")))
+    let parts = parts.into_iter().map(|(name, steps)| format!("{name} {}", text(steps)));
+    Some(format!("{} {unit}: {}", text(total), units::joined(parts, ", ")))
 }
 
 #[cfg(test)]

@@ -48,19 +48,14 @@ pub fn sweep_table(merged: &Merged, width: usize, paint: Paint) -> String {
 
 fn head(page: &mut Page, merged: &Merged) {
     let sweep = &merged.sweep;
-    let axes: Vec<_> = sweep
-        .axes
-        .iter()
-        .map(|axis| format!("{} {}", axis.label, axis.values.join(", ")))
-        .collect();
+    let axes = sweep.axes.iter();
+    let axes = axes.map(|axis| format!("{} {}", axis.label, axis.values.join(", ")));
     let cells = units::things(sweep.cell_count, "cell");
-    let text = format!("{}: {}; {cells}", sweep.scenario, axes.join(" × "));
+    let text = format!("{}: {}; {cells}", sweep.scenario, units::joined(axes, " × "));
     page.labelled(Tone::Plain, "sweep", &text);
     let fixed = sweep.fixed.iter().map(|given| format!("{} = {}", given.key, given.value));
-    let fixed: Vec<_> = fixed.chain(sweep.quick.then(|| "--quick".to_owned())).collect();
-    if !fixed.is_empty() {
-        page.labelled(Tone::Plain, "in all", &fixed.join(", "));
-    }
+    let fixed = fixed.chain(sweep.quick.then(|| "--quick".to_owned()));
+    page.listed(Tone::Plain, "in all", units::any_joined(fixed, ", "));
     let program = merged.program.name();
     page.labelled(Tone::Plain, "made by", &format!("stress {program}"));
     if let Some(words) = sweep.left_out_words() {
@@ -95,9 +90,8 @@ fn warnings(page: &mut Page, merged: &Merged) {
         let others = if *has_others { ", with other numbers in the others" } else { "" };
         page.labelled(Tone::Warning, "warning", &format!("{text} ({of}{others})"));
     }
-    let more = all.len().saturating_sub(SHOWN_WARNING_COUNT);
-    if more > 0 {
-        let text = format!("and {} more: each cell's result has them", units::count(more as u64));
+    if let Some(more) = units::beyond(all.len(), SHOWN_WARNING_COUNT) {
+        let text = format!("and {} more: each cell's result has them", units::count(more));
         page.labelled(Tone::Warning, "warning", &text);
     }
 }
@@ -251,14 +245,13 @@ fn unnamed_knees(page: &mut Page, merged: &Merged) {
     let counts = words
         .map(|(reason, words)| (reasons.iter().filter(|(_, of)| *of == reason).count(), words));
     let parts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<_> = parts.map(|(count, words)| format!("{count} {words}")).collect();
-    if !parts.is_empty() {
+    let parts = parts.map(|(count, words)| format!("{count} {words}"));
+    if let Some(parts) = units::any_joined(parts, ", ") {
         let all = reasons.len() + merged.knees.len();
         let all = units::things(all as u64, "combination");
         let text = format!(
-            "no knee (the fewest threads beyond which more gain nothing) in {} of {all}: {}",
-            reasons.len(),
-            parts.join(", ")
+            "no knee (the fewest threads beyond which more gain nothing) in {} of {all}: {parts}",
+            reasons.len()
         );
         page.labelled(Tone::Faint, "knees", &text);
     }
@@ -281,12 +274,11 @@ fn table(page: &mut Page, names: &[Column], figures: &[Column]) {
             None => column.head[1].to_string(),
             Some(index) => format!("{} {}", column.head[1], column.values[index]),
         });
-        page.indented(tone, GAP, &pairs.collect::<Vec<_>>().join(", "));
+        page.indented(tone, GAP, &units::joined(pairs, ", "));
         page.line(tone, &format!("{}{}", " ".repeat(INDENT), line(figures, index)));
     }
-    let more = count.saturating_sub(SHOWN_LINE_COUNT);
-    if more > 0 {
-        let lines = units::things(more as u64, "line");
+    if let Some(more) = units::beyond(count, SHOWN_LINE_COUNT) {
+        let lines = units::things(more, "line");
         page.indented(Tone::Faint, GAP, &format!("and {lines} more: --format json"));
     }
 }
@@ -297,8 +289,5 @@ fn interval(point: &Point) -> String {
     if let Some(same_as) = point.same_as {
         return format!("= cell {same_as}");
     }
-    match point.mgas_per_s_ci95 {
-        Some([low, high]) => format!("{}–{}", units::number(low), units::number(high)),
-        None => format!("n={}", point.value_count),
-    }
+    units::interval(point.mgas_per_s_ci95, point.value_count, units::number)
 }

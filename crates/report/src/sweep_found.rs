@@ -110,15 +110,15 @@ fn words(merged: &Merged, group: &Group<'_>) -> String {
 /// The first rows by their values of the axes, then the number of further rows.
 fn names(merged: &Merged, group: &Group<'_>, rows: &[&Point]) -> String {
     let named = rows.iter().take(NAMED_COUNT).map(|row| keys(merged, group, row));
-    let more = Some(rows.len().saturating_sub(NAMED_COUNT)).filter(|more| *more > 0);
-    named.chain(more.map(|more| format!("{more} more"))).collect::<Vec<_>>().join(", ")
+    let more = units::beyond(rows.len(), NAMED_COUNT).map(|more| format!("{more} more"));
+    units::joined(named.chain(more), ", ")
 }
 
 /// The values of a row's axes, and its variant where its cell has several rows of the group.
 fn keys(merged: &Merged, group: &Group<'_>, point: &Point) -> String {
     let axes = merged.sweep.axes.iter().filter(|axis| axis.key != DESIGNS);
     let pairs = axes.filter_map(|axis| Some(pair(axis, point.keys.get(&axis.key)?)));
-    let pairs = pairs.collect::<Vec<_>>().join(" ");
+    let pairs = units::joined(pairs, " ");
     let is_alone = group.timed.iter().filter(|row| row.cell == point.cell).count() == 1;
     match (pairs.is_empty(), is_alone) {
         (true, _) => point.variant.clone(),

@@ -143,9 +143,8 @@ fn disagreements(page: &mut Page, result: &RunResult) {
     for text in result.disagreements.iter().take(SHOWN_DISAGREEMENT_COUNT) {
         page.labelled(Tone::Alarm, "differs", text);
     }
-    let more = result.disagreements.len().saturating_sub(SHOWN_DISAGREEMENT_COUNT);
-    if more > 0 {
-        let text = format!("and {} more: --format json", units::count(more as u64));
+    if let Some(more) = units::beyond(result.disagreements.len(), SHOWN_DISAGREEMENT_COUNT) {
+        let text = format!("and {} more: --format json", units::count(more));
         page.labelled(Tone::Alarm, "", &text);
     }
 }

@@ -2,9 +2,9 @@
 //! progress take such texts from here alone. A value that is no finite number is [`UNKNOWN`].
 //! Tables for other programs have every digit ([`Exact`]).
 
-use std::time::Duration;
+use std::{borrow::Borrow, fmt::Display, time::Duration};
 
-use serde_json::Number;
+use serde_json::{Number, Value};
 
 /// The text for an unknown figure.
 pub const UNKNOWN: &str = "-";
@@ -19,6 +19,39 @@ pub(crate) fn or_unknown(text: Option<String>) -> String {
 /// The text of a figure; `None` where it is not known, or no number.
 pub(crate) fn finite(value: Option<f64>, text: fn(f64) -> String) -> Option<String> {
     value.filter(|value| value.is_finite()).map(text)
+}
+
+/// The ends of an interval: `4.83–5.00`. Without an interval `n=`, and the number of values.
+pub(crate) fn interval(
+    ends: Option<[f64; 2]>,
+    value_count: impl Display,
+    text: impl Fn(f64) -> String,
+) -> String {
+    ends.map_or_else(|| format!("n={value_count}"), |ends| range(ends, text))
+}
+
+/// Both ends of a range: `4.83–5.00`.
+pub(crate) fn range(ends: [f64; 2], text: impl Fn(f64) -> String) -> String {
+    ends.map(text).join("–")
+}
+
+/// The texts with `between` between each two.
+pub(crate) fn joined<S: Borrow<str>>(texts: impl IntoIterator<Item = S>, between: &str) -> String {
+    texts.into_iter().collect::<Vec<S>>().join(between)
+}
+
+/// [`joined`]; `None` without a text.
+pub(crate) fn any_joined<S: Borrow<str>>(
+    texts: impl IntoIterator<Item = S>,
+    between: &str,
+) -> Option<String> {
+    let mut texts = texts.into_iter().peekable();
+    texts.peek().is_some().then(|| joined(texts, between))
+}
+
+/// The number of entries beyond the first `shown`; `None` where there are none.
+pub(crate) fn beyond(count: usize, shown: usize) -> Option<u64> {
+    Some(count.saturating_sub(shown) as u64).filter(|more| *more > 0)
 }
 
 /// A number of a result, which may be unknown, with every digit.
@@ -81,6 +114,15 @@ pub fn things(value: u64, noun: &str) -> String {
         _ => "s",
     };
     format!("{} {noun}{plural}", count(value))
+}
+
+/// The text of a JSON value, a string without its quotes; `None` for null.
+pub(crate) fn json_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
 }
 
 /// The first 12 characters of a digest.

@@ -142,19 +142,15 @@ impl WholeFile {
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<PathBuf, Error> {
         let written = match &self.place {
-            Place::Open(file) => {
-                let mut out = BufWriter::new(file);
-                fill(&mut out).and_then(|()| out.flush())
-            }
+            Place::Open(file) => buffered(file, fill),
             Place::Beside(target, existing) => {
                 let filled = filled(self.beside(target)?, fill);
                 filled.and_then(|beside| named(beside, target, *existing))
             }
-            Place::Through => OpenOptions::new().write(true).open(&self.path).and_then(|file| {
-                let mut out = BufWriter::new(file);
-                fill(&mut out)?;
-                out.flush()
-            }),
+            Place::Through => {
+                let file = OpenOptions::new().write(true).open(&self.path);
+                file.and_then(|file| buffered(&file, fill))
+            }
         };
         match written {
             // Another program made the file meanwhile.
@@ -175,15 +171,19 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8], existing: Existing) -> io::
 
 /// Writes all bytes of the file, and returns once they are on disk.
 fn filled(
-    mut beside: NamedTempFile,
+    beside: NamedTempFile,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<NamedTempFile> {
-    let mut out = BufWriter::new(beside.as_file_mut());
-    fill(&mut out)?;
-    out.flush()?;
-    drop(out);
+    buffered(beside.as_file(), fill)?;
     beside.as_file().sync_all()?;
     Ok(beside)
+}
+
+/// Writes all bytes through a buffer.
+fn buffered(file: &File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(file);
+    fill(&mut out)?;
+    out.flush()
 }
 
 /// Gives the temporary file its name, `target`.

@@ -94,38 +94,18 @@ pub fn csv(results: &[Shown]) -> String {
         ["file"].into_iter().chain(run).chain(["samples", "databases"]).chain(figures).collect();
     let mut text = names.join(",") + "\n";
     for shown in results {
-        for cell in shown.cells() {
-            text.push_str(&line(shown, Row::Design(cell)));
+        let Some(run) = shown.run() else { continue };
+        let path = shown.path.to_string_lossy();
+        for cell in &run.cells {
+            let fields = line(run, cell.samples.len(), |(_, field)| field(cell));
+            text.push_str(&format!("{},{fields}\n", field(&path)));
         }
-        for client in shown.run().into_iter().flat_map(|run| &run.clients) {
-            text.push_str(&line(shown, Row::Client(client)));
+        for client in &run.clients {
+            let fields = line(run, client.samples.len(), |(name, _)| client_field(name, client));
+            text.push_str(&format!("{},{fields}\n", field(&path)));
         }
     }
     text
-}
-
-/// The subject of a row.
-#[derive(Clone, Copy)]
-enum Row<'a> {
-    Design(&'a Cell),
-    Client(&'a ClientCell),
-}
-
-impl Row<'_> {
-    /// The row's value in a column.
-    fn field(self, (name, field): &Column<Cell>) -> String {
-        match self {
-            Self::Design(cell) => field(cell),
-            Self::Client(client) => client_field(name, client),
-        }
-    }
-
-    const fn sample_count(self) -> usize {
-        match self {
-            Self::Design(cell) => cell.samples.len(),
-            Self::Client(client) => client.samples.len(),
-        }
-    }
 }
 
 /// A client's value of the column of this name.
@@ -144,19 +124,16 @@ fn client_field(column: &str, client: &ClientCell) -> String {
     }
 }
 
-fn line(shown: &Shown, row: Row<'_>) -> String {
-    let Some(run) = shown.run() else { return String::new() };
-    let mut fields = vec![field(&shown.path.to_string_lossy())];
-    fields.extend(OF_RESULT.iter().map(|(_, field)| field(run)));
-    fields.extend(OF_CELL.iter().map(|column| row.field(column)));
-    fields.push(row.sample_count().to_string());
+/// The fields of a row after the file; `of_row` gives the row's own.
+fn line(run: &RunResult, sample_count: usize, of_row: impl Fn(&Column<Cell>) -> String) -> String {
+    let mut fields: Vec<String> = OF_RESULT.iter().map(|(_, field)| field(run)).collect();
+    fields.extend(OF_CELL.iter().map(&of_row));
+    fields.push(sample_count.to_string());
     fields.push(run.databases.len().max(1).to_string());
     let is_sound = run.is_sound();
-    fields.extend(FIGURES.iter().map(|column| match is_sound {
-        true => row.field(column),
-        false => String::new(),
-    }));
-    fields.join(",") + "\n"
+    let figures = FIGURES.iter();
+    fields.extend(figures.map(|of| if is_sound { of_row(of) } else { String::new() }));
+    fields.join(",")
 }
 
 fn bool(is: Option<bool>) -> String {

@@ -18,22 +18,20 @@ const ROW_COUNT: usize = 12;
 
 /// The Markdown summary of loads.
 pub fn markdown_of_loads(loads: &[StoredLoad]) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for load in loads.iter().take(ROW_COUNT) {
+    let shown = &loads[..loads.len().min(ROW_COUNT)];
+    let found = shown.iter().map(|load| {
         let path = markdown::text(&load.path.to_string_lossy());
-        lines.push(format!("- {path}: {}", markdown::text(&conclude(&load.result))));
-    }
-    lines.push(String::new());
+        format!("- {path}: {}", markdown::text(&conclude(&load.result)))
+    });
+    let mut lines: Vec<String> = found.chain([String::new()]).collect();
     lines.push(
         "| load | pace | included | a second | gas a second | inclusion p50 | p99 | warnings |"
             .to_owned(),
     );
     lines.push("|---|---|---:|---:|---:|---:|---:|---:|".to_owned());
-    lines.extend(loads.iter().take(ROW_COUNT).map(|load| row(&load.result)));
-    let more = loads.len().saturating_sub(ROW_COUNT);
-    if more > 0 {
-        lines.push(format!("\nand {}", units::things(more as u64, "more load")));
-    }
+    lines.extend(shown.iter().map(|load| row(&load.result)));
+    let more = units::beyond(loads.len(), ROW_COUNT);
+    lines.extend(more.map(|more| format!("\nand {}", units::things(more, "more load"))));
     lines.join("\n") + "\n"
 }
 

@@ -37,10 +37,8 @@ pub fn markdown(results: &[Shown]) -> String {
         };
         lines.extend(found(shown, &name));
     }
-    let more = told.len().saturating_sub(RESULT_COUNT);
-    if more > 0 {
-        lines.push(format!("- and {}", units::things(more as u64, "more result")));
-    }
+    let more = units::beyond(told.len(), RESULT_COUNT);
+    lines.extend(more.map(|more| format!("- and {}", units::things(more, "more result"))));
     lines.push(String::new());
     lines.extend(table(results));
     lines.extend(warnings(results));
@@ -61,13 +59,11 @@ fn head(results: &[&Shown]) -> Vec<String> {
     };
     let shared = axes::shared_words(&works);
     let mut lines = vec![text(&format!("{count}; in all: {shared}{differ}"))];
-    let axes: Vec<String> = axes::axes(results)
-        .iter()
-        .map(|axis| format!("`{}` {}", code(&axis.key), text(&axis.values.join(", "))))
-        .collect();
-    if !axes.is_empty() {
-        lines.push(format!("axes of the sweep: {}", axes.join(" × ")));
-    }
+    let axes = axes::axes(results);
+    let axes =
+        axes.iter().map(|axis| format!("`{}` {}", code(&axis.key), text(&axis.values.join(", "))));
+    let axes = units::any_joined(axes, " × ");
+    lines.extend(axes.map(|axes| format!("axes of the sweep: {axes}")));
     lines.into_iter().map(|line| format!("- {line}")).collect()
 }
 
@@ -127,7 +123,7 @@ fn run_lines(run: &RunResult, name: &str) -> Vec<String> {
     if !run.databases.is_empty() {
         let count = units::things(run.databases.len() as u64, "database");
         let seeds = run.databases.iter().map(|of| of.workload.seed.to_string());
-        let seeds = seeds.collect::<Vec<_>>().join(", ");
+        let seeds = units::joined(seeds, ", ");
         let line = format!("{count}, of seeds {seeds}; each is one value of a figure");
         lines.push(format!("- {}", text(&line)));
     }
@@ -183,10 +179,8 @@ fn table(results: &[Shown]) -> Vec<String> {
     let rows = best.iter().map(row);
     let rows = rows.chain(clients.iter().map(|client| client_row(client)));
     lines.extend(rows.take(ROW_COUNT));
-    let more = (best.len() + clients.len()).saturating_sub(ROW_COUNT);
-    if more > 0 {
-        lines.push(format!("\nand {more} more"));
-    }
+    let more = units::beyond(best.len() + clients.len(), ROW_COUNT);
+    lines.extend(more.map(|more| format!("\nand {more} more")));
     lines.push(String::new());
     lines
 }
@@ -207,37 +201,27 @@ fn row(best: &Best<'_>) -> String {
     let Best { of, cell } = best;
     // The rows of a sweep may be of different work.
     let keys = of.swept.iter().map(|(key, value)| format!("{key}={value}"));
-    let keys = keys.collect::<Vec<_>>().join(" ");
-    let keys = if keys.is_empty() { keys } else { format!(" in `{}`", code(&keys)) };
+    let keys = units::any_joined(keys, " ").map(|keys| format!(" in `{}`", code(&keys)));
     format!(
-        "| `{}`{keys} | {} | {} | {} | {} | {} |",
+        "| `{}`{} | {} | {} | {} |",
         code(&cell.variant),
-        units::or_unknown(cell.mgas_per_s.median.map(units::number)),
-        ends(cell.mgas_per_s, cell.value_count()),
-        units::or_unknown(cell.ms_per_batch.median.map(units::plain)),
+        keys.unwrap_or_default(),
+        figures(cell.mgas_per_s, cell.value_count(), cell.ms_per_batch),
         units::or_unknown(cell.device_fraction.map(units::percent)),
         text(facts::bottleneck(cell).map_or(units::UNKNOWN, Bottleneck::name)),
     )
 }
 
 fn client_row(client: &ClientCell) -> String {
-    format!(
-        "| client `{}` | {} | {} | {} | {} | {} |",
-        code(&client.client),
-        units::or_unknown(client.mgas_per_s.median.map(units::number)),
-        ends(client.mgas_per_s, client.counted().len()),
-        units::or_unknown(client.ms_per_batch.median.map(units::plain)),
-        units::UNKNOWN,
-        units::UNKNOWN,
-    )
+    let figures = figures(client.mgas_per_s, client.counted().len(), client.ms_per_batch);
+    format!("| client `{}` | {figures} | - | - |", code(&client.client))
 }
 
-/// The interval, or `n=` and the number of values.
-fn ends(estimate: Estimate, value_count: usize) -> String {
-    estimate.ci95.map_or_else(
-        || format!("n={value_count}"),
-        |[low, high]| format!("{}–{}", units::number(low), units::number(high)),
-    )
+/// Throughput with its interval, or `n=` and the number of values; and the time.
+fn figures(rate: Estimate, value_count: usize, time: Estimate) -> String {
+    let ends = units::interval(rate.ci95, value_count, units::number);
+    let [rate, time] = [rate.median.map(units::number), time.median.map(units::plain)];
+    format!("{} | {ends} | {}", units::or_unknown(rate), units::or_unknown(time))
 }
 
 fn warnings(results: &[Shown]) -> Vec<String> {
@@ -254,11 +238,9 @@ fn warnings(results: &[Shown]) -> Vec<String> {
 /// A warning, with the number of results that have it: `- the CPU was throttled (in 3 of 8
 /// results)`.
 fn warning(of: &Warning<'_>, result_count: usize) -> String {
-    let count = of.results.len();
-    let beside = if count == result_count {
-        String::new()
-    } else {
-        format!(" (in {count} of {result_count} results)")
+    let beside = match of.results.len() {
+        count if count == result_count => String::new(),
+        count => format!(" (in {count} of {result_count} results)"),
     };
     format!("- {}{beside}", text(of.text))
 }

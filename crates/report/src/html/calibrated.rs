@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     calibrated::{Figures, ProgramFigures, Row, Unfinished},
-    calibration_table::rank_difference_words,
+    calibration_table::{rank_difference_words, side_figures},
     facts, units,
 };
 
@@ -65,10 +65,9 @@ pub(super) fn workloads(figures: &Figures<'_>, unfinished: &[Unfinished]) -> Sec
     let missing = unfinished
         .iter()
         .map(|of| format!("<li><code>{}</code>: {}</li>", esc(&of.scenario), esc(&of.reason)));
-    let missing = missing.collect::<String>();
-    let missing = match missing.is_empty() {
-        true => String::new(),
-        false => format!("<p>Without figures:</p><ul>{missing}</ul>"),
+    let missing = match missing.collect::<String>() {
+        none if none.is_empty() => none,
+        items => format!("<p>Without figures:</p><ul>{items}</ul>"),
     };
     let includes = figures.rows.first().map_or("", |row| row.client.time_includes.as_str());
     let lede = format!(
@@ -102,12 +101,8 @@ fn line(row: &Row<'_>, name: &str, time: Option<Figure>, side: &ProgramFigures) 
         format!("<code>{}</code>", esc(name)),
         number(time, units::plain),
     ];
-    let figures = [
-        side.reads_per_key.map(units::ratio),
-        side.bytes_per_read.map(|bytes| units::bytes(bytes as u64)),
-        side.cpu_ms.map(units::plain),
-        side.root_ms.map(units::plain),
-    ];
+    // The time stands in the line with its place in the result.
+    let figures = side_figures(side).into_iter().skip(1);
     line.extend(figures.map(|figure| figure.unwrap_or_else(unknown)));
     line
 }

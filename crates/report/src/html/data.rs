@@ -9,7 +9,7 @@ use std::{
 };
 
 use result::{
-    Cell, Content, Environment, RunResult, SampleFacts, Shown, WorkloadFacts,
+    Cell, Environment, RunResult, SampleFacts, Shown, WorkloadFacts,
     gate::GateResult,
     stats,
     sweep::{self, Keys},
@@ -22,7 +22,7 @@ use super::{
         SettingSource, variant_key_index,
     },
 };
-use crate::{axes, compare, facts};
+use crate::{axes, compare, facts, units};
 
 /// A result of the page.
 #[derive(Clone, Debug)]
@@ -62,31 +62,25 @@ impl<'a> Source<'a> {
     /// and cells that were left out because they would be the same run. A key that changes nothing
     /// in a design, such as threads in a run in order, has the swept value in these rows.
     fn rows_in_sweep(&self, swept: &[String]) -> Vec<Row<'a>> {
-        let own = [(&self.shown.swept, IsLeftOut::No)];
-        let left_out = self.shown.left_out.iter().map(|keys| (keys, IsLeftOut::Yes));
-        own.into_iter()
-            .chain(left_out)
-            .flat_map(|(keys, is_left_out)| {
-                let rows = self.rows(swept, keys).into_iter();
-                rows.map(move |row| row.at(keys, is_left_out))
-            })
-            .collect()
+        let all = [(&self.shown.swept, false)].into_iter();
+        let all = all.chain(self.shown.left_out.iter().map(|keys| (keys, true)));
+        let rows = all.flat_map(|(keys, is_left_out)| {
+            let rows = self.rows(swept, keys).into_iter();
+            rows.map(move |row| Row { is_left_out, ..row.at(keys) })
+        });
+        rows.collect()
     }
 
     /// The work; `None` for a gate that compared two files.
     pub(super) fn workload(&self) -> Option<Part<'a, WorkloadFacts>> {
-        match &self.shown.content {
-            Content::Run(run) => part!(Part::whole(self.index, &**run), workload),
-            Content::Gate(gate) => part!(Part::whole(self.index, &**gate), workload?),
-        }
+        let of_run = self.run().and_then(|run| part!(run, workload));
+        of_run.or_else(|| part!(self.gate()?, workload?))
     }
 
     /// The machine.
     pub(super) fn environment(&self) -> Option<Part<'a, Environment>> {
-        match &self.shown.content {
-            Content::Run(run) => part!(Part::whole(self.index, &**run), environment),
-            Content::Gate(gate) => part!(Part::whole(self.index, &**gate), environment),
-        }
+        let of_run = self.run().and_then(|run| part!(run, environment));
+        of_run.or_else(|| part!(self.gate()?, environment))
     }
 }
 
@@ -97,19 +91,11 @@ pub(super) struct Row<'a> {
     pub(super) source: usize,
     /// The cell.
     pub(super) cell: Part<'a, Cell>,
-    /// Whether the row stands for a cell of the sweep that was left out.
-    pub(super) is_left_out: IsLeftOut,
+    /// Whether the row stands for a cell of the sweep that was left out. Its figures are those of
+    /// the cell that was run in its place.
+    pub(super) is_left_out: bool,
     /// Values of [`SETTINGS`], then of the swept keys that no variant's name has.
     settings: Vec<Option<Setting>>,
-}
-
-/// Whether a row stands for a cell of a sweep that was left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IsLeftOut {
-    /// The row's cell of the sweep was run.
-    No,
-    /// The cell was left out. The figures are those of the cell that was run in its place.
-    Yes,
 }
 
 impl<'a> Row<'a> {
@@ -119,22 +105,21 @@ impl<'a> Row<'a> {
         swept: &[String],
         keys: &Keys,
     ) -> Option<Self> {
-        let found =
-            SettingSource { label: &source.label, run: source.shown.run()?, cell: cell.value };
-        let mut settings = found.settings();
-        let values = swept.iter().map(|key| keys.get(key));
-        settings.extend(values.map(|value| Some(Setting::swept(value?))));
-        Some(Self { source: source.index, cell, is_left_out: IsLeftOut::No, settings })
+        let Source { label, shown, .. } = source;
+        let of = SettingSource { label, run: shown.run()?, cell: cell.value };
+        let of_swept = swept.iter().map(|key| Some(Setting::swept(keys.get(key)?)));
+        let settings = SETTINGS.iter().map(|(_, find)| find(&of)).chain(of_swept).collect();
+        Some(Self { source: source.index, cell, is_left_out: false, settings })
     }
 
     /// The row with the values of a cell of the sweep, for the keys that a variant's name has.
-    fn at(mut self, keys: &Keys, is_left_out: IsLeftOut) -> Self {
+    fn at(mut self, keys: &Keys) -> Self {
         for (key, value) in keys {
             if let Some((index, setting)) = Setting::from_variant_key(key, value) {
                 self.settings[index] = Some(setting);
             }
         }
-        Self { is_left_out, ..self }
+        self
     }
 
     /// The variant's name.
@@ -145,6 +130,11 @@ impl<'a> Row<'a> {
     /// The row's threads: `64`, or `2+64io`.
     pub(super) fn threads(&self) -> String {
         facts::threads(self.cell.value)
+    }
+
+    /// The row's design and threads.
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.cell.design, self.threads())
     }
 
     /// Median throughput.
@@ -214,6 +204,11 @@ impl<'a> Report<'a> {
         let rows_in_sweep = sound.iter().flat_map(|source| source.rows_in_sweep(&swept)).collect();
         let varying = varying(&rows, swept.len());
         Self { sources, rows, rows_in_sweep, varying, swept }
+    }
+
+    /// The runs whose figures may be shown.
+    pub(super) fn sound_runs(&self) -> Vec<Part<'a, RunResult>> {
+        self.sources.iter().filter(|source| source.is_sound).filter_map(Source::run).collect()
     }
 
     /// The heading of times in milliseconds: `ms per block`, or `ms per batch`.
@@ -311,18 +306,17 @@ impl<'a> Report<'a> {
                 index => format!("{} {text}", self.setting_name(index)),
             })
         });
-        words.collect::<Vec<_>>().join(", ")
+        units::joined(words, ", ")
     }
 
     /// The settings that distinguish a row from others of its design, threads and group: schedule,
     /// fibers, prefetch, root, duties and shards.
     pub(super) fn distinguishing_settings_in_design(&self, row: &Row<'_>) -> String {
         let own = self.varying.iter().filter(|index| OF_DESIGN.contains(*index));
-        let words = own.filter_map(|index| row.setting(*index).map(|setting| (*index, setting)));
-        let words: Vec<_> = words
-            .map(|(index, setting)| format!("{} {}", SETTINGS[index].0, setting.text))
-            .collect();
-        words.join(", ")
+        let words = own.filter_map(|index| {
+            Some(format!("{} {}", SETTINGS[*index].0, row.setting(*index)?.text))
+        });
+        units::joined(words, ", ")
     }
 
     /// Indices of the results that the rows belong to, ascending.
@@ -335,14 +329,14 @@ impl<'a> Report<'a> {
 
     /// The label of a row's result; empty on a page of one result.
     pub(super) fn prefix(&self, row: &Row<'_>) -> String {
-        self.label(&self.sources[row.source], " · ")
+        self.label(row.source, " · ")
     }
 
     /// The label of a result, then `behind`; empty on a page of one result.
-    pub(super) fn label(&self, source: &Source<'_>, behind: &str) -> String {
-        match self.sources.len() {
-            1 => String::new(),
-            _ => format!("{}{behind}", source.label),
+    pub(super) fn label(&self, result: usize, behind: &str) -> String {
+        match self.sources.as_slice() {
+            [_] => String::new(),
+            several => format!("{}{behind}", several[result].label),
         }
     }
 

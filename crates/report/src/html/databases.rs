@@ -40,7 +40,7 @@ fn source_html(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> S
         .map(|index| figure!(run, databases[index].workload.seed))
         .map(|figure| figure.map_or_else(markup::unknown, |figure| seed(&figure)))
         .collect();
-    let label = report.label(source, ": ");
+    let label = report.label(source.index, ": ");
     let words = units::things(seeds.len() as u64, "database");
     let caption = format!("<p class=\"lede\">{label}{words}, of seeds {}.</p>", seeds.join(", "));
     let own: Vec<&Row<'_>> =

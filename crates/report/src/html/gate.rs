@@ -169,19 +169,18 @@ fn judged(result: &Part<'_, GateResult>) -> Vec<Judged> {
     };
     for (at, cell) in attempt.cells.iter().enumerate() {
         for (which, judged) in cell.figures.iter().enumerate() {
-            let figures = part!(result, gate.attempts[last].cells[at].figures[which]);
+            let part = part!(result, gate.attempts[last].cells[at].figures[which]);
             let look = judged.looks.len().saturating_sub(1);
-            let look = figures.as_ref().and_then(|judged| part!(judged, looks[look]));
+            let look = part.as_ref().and_then(|part| part!(part, looks[look]));
+            let look = look.as_ref();
             all.push(Judged {
                 name: format!("{} {}", cell.variant, judged.metric),
                 verdict: judged.verdict.name(),
-                change: look.as_ref().and_then(|look| figure!(look, change)),
-                lower: look.as_ref().and_then(|look| figure!(look, lower)),
-                upper: look.as_ref().and_then(|look| figure!(look, upper)),
-                null: look
-                    .as_ref()
-                    .and_then(|look| Some([figure!(look, null[0])?, figure!(look, null[1])?])),
-                allowed: figures.and_then(|judged| figure!(judged, delta)),
+                change: look.and_then(|look| figure!(look, change)),
+                lower: look.and_then(|look| figure!(look, lower)),
+                upper: look.and_then(|look| figure!(look, upper)),
+                null: look.and_then(|look| look.interval("null", |of| Some(of.null))),
+                allowed: part.and_then(|part| figure!(part, delta)),
             });
         }
     }

@@ -84,18 +84,13 @@ pub(super) fn warnings(report: &Report<'_>) -> Section {
         let of = match results.len() {
             _ if report.sources.len() == 1 => String::new(),
             count if count == report.sources.len() => "all results".to_owned(),
-            _ => {
-                let labels = results.iter().map(|result| report.sources[*result].label.as_str());
-                labels.collect::<Vec<_>>().join(", ")
-            }
+            _ => units::joined(results.iter().map(|of| report.sources[*of].label.as_str()), ", "),
         };
         let others = if *has_others { "with other numbers in the others" } else { "" };
-        let beside: Vec<&str> =
-            [of.as_str(), others].into_iter().filter(|words| !words.is_empty()).collect();
-        match beside.is_empty() {
-            true => format!("<li>{}</li>\n", esc(text)),
-            false => format!("<li>{} <small>({})</small></li>\n", esc(text), beside.join("; ")),
-        }
+        let beside = [of.as_str(), others].into_iter().filter(|words| !words.is_empty());
+        let beside = units::any_joined(beside, "; ");
+        let beside = beside.map(|words| format!(" <small>({words})</small>")).unwrap_or_default();
+        format!("<li>{}{beside}</li>\n", esc(text))
     });
     let body = match items.collect::<String>().as_str() {
         "" => "<p>None.</p>".to_owned(),

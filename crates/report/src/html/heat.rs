@@ -3,7 +3,7 @@
 //! fields. Every field shows its figure; its shade repeats it.
 
 use super::{
-    data::{self, IsLeftOut, Report, Row},
+    data::{self, Report, Row},
     markup::{self, Section, esc, number},
     scale::Scale,
     settings::{SOURCE, Setting},
@@ -24,10 +24,6 @@ const LEFT_OUT: &str = " <em>= cell 0</em>: this cell was left out, as its keys 
 /// Text for maps of a sweep.
 const UNCHANGED: &str = " A design that a key does not change, as threads do not change a run in order, has \
     in each cell the figure of its own run there.";
-
-fn is_left_out(row: &Row<'_>) -> bool {
-    row.is_left_out == IsLeftOut::Yes
-}
 
 /// A heat map: the rows whose figures it has, and its two settings.
 struct Map<'r, 'a> {
@@ -53,8 +49,8 @@ impl<'r, 'a> Map<'r, 'a> {
                 self.axes.map(|axis| row.setting(axis)) == [Some(down), Some(across)]
             });
         let mut here: Vec<_> = here.collect();
-        if here.iter().any(|row| !is_left_out(row)) {
-            here.retain(|row| !is_left_out(row));
+        if here.iter().any(|row| !row.is_left_out) {
+            here.retain(|row| !row.is_left_out);
         }
         let count = here.len();
         let best = here.into_iter().max_by(|a, b| data::speed(a).total_cmp(&data::speed(b)));
@@ -63,7 +59,7 @@ impl<'r, 'a> Map<'r, 'a> {
 
     /// Returns whether intervals show that `row` is the fastest of the map.
     fn is_fastest(&self, row: &Row<'_>) -> bool {
-        let all = self.rows.iter().filter(|row| !is_left_out(row)).map(|row| row.cell.value);
+        let all = self.rows.iter().filter(|row| !row.is_left_out).map(|row| row.cell.value);
         certainty::is_fastest(row.cell.value, all)
     }
 
@@ -92,7 +88,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     });
     let body = format!("<div class=\"maps\">{}</div>", markup::charts(&html.collect::<Vec<_>>()));
     let [down, across] = maps[0].axes.map(|index| report.setting_name(index));
-    let left_out = maps.iter().flat_map(|map| &map.rows).any(|row| is_left_out(row));
+    let left_out = maps.iter().flat_map(|map| &map.rows).any(|row| row.is_left_out);
     let left_out = if left_out { LEFT_OUT } else { "" };
     let (which, unchanged) = match report.is_sweep() {
         true => ("axes of the sweep come first", UNCHANGED),
@@ -177,14 +173,14 @@ fn field(
     };
     let speed = data::speed(row);
     let percent = scale.percent(speed);
-    let is_best = !is_left_out(row) && map.is_fastest(row);
+    let is_best = !row.is_left_out && map.is_fastest(row);
     let best = if is_best { " best" } else { "" };
     let ink = match percent {
         percent if percent > DEEP_PERCENT => " deep",
         percent if percent > DEEP_PERCENT_DARK => " mid",
         _ => "",
     };
-    let beside = match (is_left_out(row), count) {
+    let beside = match (row.is_left_out, count) {
         (true, _) => {
             let cell = report.sources[row.source].shown.cell;
             let cell = cell.map_or_else(String::new, |cell| format!(" cell {cell}"));

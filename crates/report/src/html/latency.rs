@@ -159,7 +159,7 @@ fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
     named.push((0.97, "max".to_owned()));
     marks.push((0.97, &LARGEST));
     let series = rows.iter().map(|row| {
-        let name = format!("{} {}", row.cell.design, row.threads());
+        let name = row.name();
         let points = marks.iter().filter_map(|(x, percentile)| {
             let figure = kind.figure(row, percentile.of)?;
             let (what, time) = (percentile.name, units::time_ns(figure.value));
@@ -185,7 +185,7 @@ fn histograms(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> Vec<String> {
     let ends = rows.iter().flat_map(|row| (kind.histogram)(&row.cell));
     let times = Scale::log(ends.map(|bucket| bucket.up_to_ns as f64), 1.0);
     let drawn = rows.iter().map(|row| {
-        let name = format!("{} {}", row.cell.design, row.threads());
+        let name = row.name();
         let points =
             (kind.histogram)(&row.cell).iter().enumerate().filter_map(|(index, bucket)| {
                 let figure = (kind.count)(&row.cell, index)?;

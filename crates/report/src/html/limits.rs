@@ -8,7 +8,7 @@ use result::{
 
 use super::{
     figure::{Figure, Part, figure, interval, part},
-    markup::{self, Column, Parts, esc, number, section, shell, unknown},
+    markup::{self, Column, Parts, Section, esc, number, shell, unknown},
 };
 use crate::{limit, units};
 
@@ -25,22 +25,15 @@ pub fn page(limits: &[StoredLimit]) -> String {
     let rows: Vec<Row<'_>> = all.iter().flat_map(rows).collect();
     let header = all.iter().map(|of| format!("<p class=\"work\">{}</p>\n", esc(&limit::facts(of))));
     let answers = all.iter().map(|of| format!("<li>{}</li>\n", esc(&of.answer)));
-    let verdict = format!(
-        "<section id=\"verdict\" class=\"verdict good\" aria-labelledby=\"verdict-title\">\n\
-         <h2 id=\"verdict-title\">The answer</h2>\n<ul class=\"lines\">\n{}</ul></section>\n",
-        answers.collect::<String>()
-    );
+    let answers = format!("<ul class=\"lines\">\n{}</ul>", answers.collect::<String>());
+    let results = limits.iter().map(|of| (of.path.as_path(), of.result.command.as_slice()));
     shell(&Parts {
         title: "Safe block gas limits",
         header: &header.collect::<String>(),
-        verdict: &verdict,
-        sections: vec![
-            ("limits", "Limits", table(&rows)),
-            ("blocks", "Blocks", blocks(&rows)),
-            ("checks", "Checks", checks(&rows)),
-            ("results", "Results", results(limits)),
-        ],
+        verdict: &markup::verdict("good", "The answer", &answers),
+        sections: &[table(&rows), blocks(&rows), checks(&rows), markup::files(results)],
         source_count: limits.len(),
+        report: None,
     })
 }
 
@@ -82,7 +75,7 @@ fn ends(ends: Option<[Figure; 2]>, text: fn(f64) -> String) -> String {
     })
 }
 
-fn table(rows: &[Row<'_>]) -> String {
+fn table(rows: &[Row<'_>]) -> Section {
     let lede = "The header gas limit below which a whole block keeps the deadline, by the 95 % upper bound for one \
                 block; the distance from there to the gas whose expected time is the deadline; the operation that \
                 fills the blocks, and the factor of its gas with which a block of the target limit takes as long.";
@@ -102,10 +95,11 @@ fn table(rows: &[Row<'_>]) -> String {
             bounded(row, ["&gt; ", "&lt; "], factor)
         }),
     ];
-    section("limits", "Limits", lede, &markup::table_of("Limits", rows, &columns))
+    let table = markup::table_of("Limits", rows, &columns);
+    Section::new("limits", "Limits", lede, table, Vec::new())
 }
 
-fn blocks(rows: &[Row<'_>]) -> String {
+fn blocks(rows: &[Row<'_>]) -> Section {
     let lede = "The longest block of each limit that was tried.";
     let lines = rows.iter().flat_map(|row| {
         row.design.blocks.iter().enumerate().map(move |(index, block)| {
@@ -121,10 +115,10 @@ fn blocks(rows: &[Row<'_>]) -> String {
     });
     let heads = ["Load and design", "Limit", "Gas of the header", "Longest time"];
     let table = markup::table("Blocks", &heads, &lines.collect::<Vec<_>>());
-    section("blocks", "Blocks", lede, &table)
+    Section::new("blocks", "Blocks", lede, table, Vec::new())
 }
 
-fn checks(rows: &[Row<'_>]) -> String {
+fn checks(rows: &[Row<'_>]) -> Section {
     let lede = "A run near the limit, and the 95 % interval that the line through the other blocks predicts for one \
                 block.";
     let checked = rows.iter().filter_map(|row| {
@@ -145,15 +139,5 @@ fn checks(rows: &[Row<'_>]) -> String {
         true => "<p>None: no limit lies among those that were tried.</p>\n".to_owned(),
         false => markup::table("Checks", &heads, &checked),
     };
-    section("checks", "Checks", lede, &body)
-}
-
-fn results(limits: &[StoredLimit]) -> String {
-    let lines = limits.iter().map(|of| {
-        let path = esc(&of.path.display().to_string());
-        let command = esc(&markup::words(&of.result.command));
-        format!("<p><code>{path}</code></p><pre tabindex=\"0\"><code>{command}</code></pre>\n")
-    });
-    let lede = "Files, and the commands that made them.";
-    section("results", "Results", lede, &lines.collect::<String>())
+    Section::new("checks", "Checks", lede, body, Vec::new())
 }

@@ -11,7 +11,7 @@ use variant::Design;
 use super::{
     chart::{Axis, Chart, Fit, Guide, Point, Series},
     figure::{Figure, Part, figure},
-    markup::{self, Column, Parts, count, esc, number, section, shell, unknown},
+    markup::{self, Column, Parts, Section, count, esc, number, shell, unknown},
     scale::tick,
 };
 use crate::{send::conclude, units};
@@ -31,21 +31,19 @@ type Load<'a> = Part<'a, SendResult>;
 pub fn page(loads: &[StoredLoad]) -> String {
     let parts: Vec<Load<'_>> =
         loads.iter().enumerate().map(|(index, load)| Part::whole(index, &load.result)).collect();
-    let mut sections = vec![("figures", "Figures", figures(&parts))];
-    sections.push(("blocks", "Transactions by block", blocks(&parts)));
-    sections.push(("inclusion", "Time to inclusion", inclusion(&parts)));
-    sections.extend(pool(&parts).map(|html| ("pool", "Depth of the pool", html)));
-    sections.push(("calls", "Calls", calls(&parts)));
-    sections.push(("faults", "Errors and doubts", faults(&parts)));
-    sections.push(("results", "Results", results(loads)));
+    let mut sections = vec![figures(&parts), blocks(&parts), inclusion(&parts)];
+    sections.extend(pool(&parts));
+    let results = loads.iter().map(|load| (load.path.as_path(), load.result.command.as_slice()));
+    sections.extend([calls(&parts), faults(&parts), markup::files(results)]);
     let mut names: Vec<&str> = parts.iter().map(|load| load.work.scenario.as_str()).collect();
     names.dedup();
     shell(&Parts {
         title: &esc(&format!("Load of {} on a live node", names.join(", "))),
         header: &header(&parts),
         verdict: &verdict(&parts),
-        sections,
+        sections: &sections,
         source_count: loads.len(),
+        report: None,
     })
 }
 
@@ -85,18 +83,14 @@ fn verdict(loads: &[Load<'_>]) -> String {
     };
     let lines = loads.iter().map(|load| {
         let sign = if is_whole(load) { "✓" } else { "✗" };
-        let text = format!("{}: {}", name(load), conclude(load));
-        format!("<li><span class=\"sign\" aria-hidden=\"true\">{sign}</span> {}</li>\n", esc(&text))
+        let text = esc(&format!("{}: {}", name(load), conclude(load)));
+        format!("<li>{}</li>\n", markup::signed(sign, &text))
     });
-    format!(
-        "<section id=\"verdict\" class=\"verdict {class}\" aria-labelledby=\"verdict-title\">\n\
-         <h2 id=\"verdict-title\"><span class=\"sign\" aria-hidden=\"true\">{sign}</span> {headline}</h2>\n\
-         <ul class=\"lines\">\n{}</ul></section>\n",
-        lines.collect::<String>()
-    )
+    let lines = format!("<ul class=\"lines\">\n{}</ul>", lines.collect::<String>());
+    markup::verdict(class, &markup::signed(sign, headline), &lines)
 }
 
-fn figures(loads: &[Load<'_>]) -> String {
+fn figures(loads: &[Load<'_>]) -> Section {
     let lede = "Times are from when a transaction was due. One that is in no block counts as longer than it had \
                 waited; a percentile among such is not known.";
     let columns: [Column<'_, &Load<'_>>; 15] = [
@@ -117,7 +111,7 @@ fn figures(loads: &[Load<'_>]) -> String {
         ("Call p50", &|load| time(figure!(load, latency.call_ns.p50))),
     ];
     let table = markup::table_of("Figures of each load", loads, &columns);
-    section("figures", "Figures", lede, &table)
+    Section::new("figures", "Figures", lede, table, Vec::new())
 }
 
 fn time(figure: Option<Figure>) -> String {
@@ -161,7 +155,7 @@ fn over_time(load: &Load<'_>, label: &str, y_title: &str, series: Vec<Series>) -
     chart.figure(&name(load), "")
 }
 
-fn blocks(loads: &[Load<'_>]) -> String {
+fn blocks(loads: &[Load<'_>]) -> Section {
     let lede = format!(
         "Transactions of the load in each block, over the time at which the block was seen. Of more than \
          {MARK_COUNT_MAX} blocks a mark is the fullest of several."
@@ -177,15 +171,15 @@ fn blocks(loads: &[Load<'_>]) -> String {
         let all = vec![series("of the load", 0, points)];
         over_time(load, "Transactions by block of", "transactions of the load in the block", all)
     });
-    section("blocks", "Transactions by block", &lede, &charts.collect::<String>())
+    Section::new("blocks", "Transactions by block", lede, charts.collect(), Vec::new())
 }
 
-fn inclusion(loads: &[Load<'_>]) -> String {
+fn inclusion(loads: &[Load<'_>]) -> Section {
     let lede = "Transactions by the time from when they were due to when their block was seen: each bar is a \
                 range of times. Those that were in no block at the end are a series of their \
                 own, by the time that they had waited.";
-    let charts = loads.iter().map(histogram);
-    section("inclusion", "Time to inclusion", lede, &charts.collect::<String>())
+    let charts = loads.iter().map(histogram).collect();
+    Section::new("inclusion", "Time to inclusion", lede, charts, Vec::new())
 }
 
 fn histogram(load: &Load<'_>) -> String {
@@ -228,14 +222,15 @@ fn histogram(load: &Load<'_>) -> String {
 }
 
 /// The part on the node's pool of transactions; `None` where no node reported it.
-fn pool(loads: &[Load<'_>]) -> Option<String> {
+fn pool(loads: &[Load<'_>]) -> Option<Section> {
     let told: Vec<&Load<'_>> = loads.iter().filter(|load| !load.pool.is_empty()).collect();
     let lede = format!(
         "Transactions in the node’s pool by its word (txpool_status): those that may go into the next block, and \
          those that wait for others. Of more than {MARK_COUNT_MAX} samples a mark is the highest of several."
     );
-    let charts: String = told.iter().map(|load| depth(load)).collect();
-    (!told.is_empty()).then(|| section("pool", "Depth of the pool", &lede, &charts))
+    let charts = told.iter().map(|load| depth(load)).collect();
+    let section = Section::new("pool", "Depth of the pool", lede, charts, Vec::new());
+    Some(section).filter(|_| !told.is_empty())
 }
 
 fn depth(load: &Load<'_>) -> String {
@@ -255,7 +250,7 @@ fn depth(load: &Load<'_>) -> String {
     over_time(load, "Depth of the pool under", "transactions in the pool", all)
 }
 
-fn calls(loads: &[Load<'_>]) -> String {
+fn calls(loads: &[Load<'_>]) -> Section {
     let lede = "Calls that handed a transaction over, and signatures. Known already: the node had the transaction, \
                 since an earlier call had brought it.";
     let columns: [Column<'_, &Load<'_>>; 8] = [
@@ -268,10 +263,11 @@ fn calls(loads: &[Load<'_>]) -> String {
         ("Nonces corrected", &|load| count(figure!(load, attempts.nonce_corrected_count))),
         ("In blocks twice", &|load| count(figure!(load, attempts.twice_count))),
     ];
-    section("calls", "Calls", lede, &markup::table_of("Calls of each load", loads, &columns))
+    let table = markup::table_of("Calls of each load", loads, &columns);
+    Section::new("calls", "Calls", lede, table, Vec::new())
 }
 
-fn faults(loads: &[Load<'_>]) -> String {
+fn faults(loads: &[Load<'_>]) -> Section {
     let mut items = Vec::new();
     for load in loads {
         let name = esc(&name(load));
@@ -293,26 +289,11 @@ fn faults(loads: &[Load<'_>]) -> String {
         }
         items.extend(load.warnings.iter().map(|warning| format!("{name}: {}", esc(warning))));
     }
-    let body = match items.is_empty() {
-        true => "<p>None.</p>\n".to_owned(),
-        false => {
-            let lines = items.iter().map(|item| format!("<li>{item}</li>\n"));
-            format!("<ul>{}</ul>\n", lines.collect::<String>())
-        }
+    let lines = items.iter().map(|item| format!("<li>{item}</li>\n"));
+    let body = match lines.collect::<String>() {
+        none if none.is_empty() => "<p>None.</p>\n".to_owned(),
+        lines => format!("<ul>{lines}</ul>\n"),
     };
-    section("faults", "Errors and doubts", "Failed calls by kind, and reasons for doubt.", &body)
-}
-
-fn results(loads: &[StoredLoad]) -> String {
-    let lines = loads.iter().map(|load| {
-        let path = esc(&load.path.display().to_string());
-        let command = esc(&markup::words(&load.result.command));
-        format!("<p><code>{path}</code></p><pre tabindex=\"0\"><code>{command}</code></pre>\n")
-    });
-    section(
-        "results",
-        "Results",
-        "Files, and the commands that made them.",
-        &lines.collect::<String>(),
-    )
+    let lede = "Failed calls by kind, and reasons for doubt.";
+    Section::new("faults", "Errors and doubts", lede, body, Vec::new())
 }

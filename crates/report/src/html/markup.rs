@@ -1,12 +1,12 @@
 //! Pieces of markup: the document, escaped text, numbers with their place in the result, figures
 //! with the table and the commands behind them. All markup is XML, too.
 
-use std::borrow::Borrow;
+use std::{borrow::Borrow, path::Path};
 
 use variant::steers_terminal;
 
 use super::{
-    data::{Report, Row, Source},
+    data::{Report, Row},
     figure::Figure,
     look,
 };
@@ -72,6 +72,11 @@ pub(super) fn count(figure: Option<impl Borrow<Figure>>) -> String {
 /// A number of bytes with its place.
 pub(super) fn bytes(figure: Option<impl Borrow<Figure>>) -> String {
     number(figure, |bytes| units::bytes(bytes as u64))
+}
+
+/// A time with its place.
+pub(super) fn time(figure: Option<impl Borrow<Figure>>) -> String {
+    number(figure, |ns| if ns == 0.0 { "0".to_owned() } else { units::time_ns(ns) })
 }
 
 /// A share with its place.
@@ -168,14 +173,15 @@ pub(super) struct Parts<'a> {
     /// The content below the title.
     pub(super) header: &'a str,
     pub(super) verdict: &'a str,
-    /// Anchor, title and content.
-    pub(super) sections: Vec<(&'static str, &'static str, String)>,
+    pub(super) sections: &'a [Section],
     pub(super) source_count: usize,
+    /// The results, whose commands stand below figures; `None` where the list of results has them.
+    pub(super) report: Option<&'a Report<'a>>,
 }
 
 /// The page of these parts.
 pub(super) fn shell(parts: &Parts<'_>) -> String {
-    let Parts { title, header, verdict, sections, source_count } = parts;
+    let Parts { title, header, verdict, sections, source_count, report } = parts;
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"/>\n\
@@ -189,13 +195,11 @@ pub(super) fn shell(parts: &Parts<'_>) -> String {
     );
     html.push_str(verdict);
     html.push_str("<nav aria-label=\"Contents\"><ul>");
-    for (id, title, _) in sections {
+    for Section { id, title, .. } in *sections {
         html.push_str(&format!("<li><a href=\"#{id}\">{title}</a></li>"));
     }
     html.push_str("</ul></nav>\n");
-    for (_, _, content) in sections {
-        html.push_str(content);
-    }
+    html.extend(sections.iter().map(|section| section.html(*report)));
     html.push_str(&format!(
         "</main>\n<footer><p>Made by stress {} from {}. Each number carries its place in the \
          result (<code>data-at</code>).</p></footer>\n</body>\n</html>\n",
@@ -250,22 +254,45 @@ impl Section {
     }
 
     /// The part, with the commands that make its figure again.
-    pub(super) fn html(&self, report: &Report<'_>) -> String {
-        let Self { id, title, lede, body, .. } = self;
-        let commands = match self.results.as_slice() {
-            [] => String::new(),
-            results => fold("Command that makes this figure again", &commands(report, results)),
+    fn html(&self, report: Option<&Report<'_>>) -> String {
+        let Self { id, title, lede, body, results } = self;
+        let commands = match report {
+            None => String::new(),
+            Some(_) if results.is_empty() => "\n".to_owned(),
+            Some(report) => {
+                let commands = commands(report, results);
+                format!("\n{}", fold("Command that makes this figure again", &commands))
+            }
         };
-        section(id, title, lede, &format!("{body}\n{commands}"))
+        format!(
+            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
+             <h2 id=\"{id}-title\">{title}</h2>\n<p class=\"lede\">{lede}</p>\n\
+             {body}{commands}</section>\n"
+        )
     }
 }
 
-/// A part of the page: its anchor, its title, how it is to be read, and its content.
-pub(super) fn section(id: &str, title: &str, lede: &str, content: &str) -> String {
+/// The part with the files of a page, each with the command that made it.
+pub(super) fn files<'f>(files: impl Iterator<Item = (&'f Path, &'f [String])>) -> Section {
+    let lines = files.map(|(path, command)| {
+        let (path, command) = (esc(&path.display().to_string()), esc(&words(command)));
+        format!("<p><code>{path}</code></p><pre tabindex=\"0\"><code>{command}</code></pre>\n")
+    });
+    let lede = "Files, and the commands that made them.";
+    Section::new("results", "Results", lede, lines.collect(), Vec::new())
+}
+
+/// The first part of the page. `headline` and `content` are markup.
+pub(super) fn verdict(class: &str, headline: &str, content: &str) -> String {
     format!(
-        "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
-         <h2 id=\"{id}-title\">{title}</h2>\n<p class=\"lede\">{lede}</p>\n{content}</section>\n"
+        "<section id=\"verdict\" class=\"verdict {class}\" aria-labelledby=\"verdict-title\">\n\
+         <h2 id=\"verdict-title\">{headline}</h2>\n{content}</section>\n"
     )
+}
+
+/// A text behind a sign, which screen readers leave out. Markup.
+pub(super) fn signed(sign: &str, text: &str) -> String {
+    format!("<span class=\"sign\" aria-hidden=\"true\">{sign}</span> {text}")
 }
 
 fn commands(report: &Report<'_>, results: &[usize]) -> String {
@@ -291,27 +318,20 @@ fn result_commands(report: &Report<'_>, results: &[usize]) -> Vec<String> {
         if report.sources.len() > 1 {
             lines.push(format!("# {}: {}", source.label, source.shown.path.display()));
         }
-        lines.push(command(source));
+        lines.push(words(source.shown.command()));
     }
-    let more = results.len().saturating_sub(SHOWN_COMMAND_COUNT);
-    if more > 0 {
-        lines.push(format!("# and {more} more: see the list of results"));
-    }
+    let more = units::beyond(results.len(), SHOWN_COMMAND_COUNT);
+    lines.extend(more.map(|more| format!("# and {more} more: see the list of results")));
     let paths = report.sources.iter().map(|source| quote(&source.shown.path.to_string_lossy()));
-    let paths: Vec<_> = paths.take(SHOWN_COMMAND_COUNT).collect();
+    let paths = units::joined(paths.take(SHOWN_COMMAND_COUNT), " ");
     let dots = if report.sources.len() > SHOWN_COMMAND_COUNT { " …" } else { "" };
-    lines.push(format!("stress report {}{dots} --out report.html", paths.join(" ")));
+    lines.push(format!("stress report {paths}{dots} --out report.html"));
     lines
-}
-
-/// The command line of a result, for a shell.
-pub(super) fn command(source: &Source<'_>) -> String {
-    words(source.shown.command())
 }
 
 /// Quotes and joins the words of a command line for a shell.
 pub fn words(command: &[String]) -> String {
-    command.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+    units::joined(command.iter().map(|word| quote(word)), " ")
 }
 
 /// Quotes a word for a shell, where it needs quotes.

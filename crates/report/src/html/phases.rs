@@ -3,16 +3,14 @@
 
 use super::{
     chart,
-    data::{Report, Row, Source},
+    data::{Report, Row},
     figure::{Figure, Part, figure},
     look,
-    markup::{self, Section, count, esc, percent, source_of, unknown},
+    markup::{self, Section, count, esc, percent},
     settings::OF_VARIANT,
 };
-use result::{PhasesNs, ProfileFacts, RunResult};
+use result::{PhasesNs, RunResult};
 use variant::{Design, Phase};
-
-use crate::units;
 
 /// Above this many rows only the fastest row of each design is shown.
 const SHOWN_ROW_COUNT: usize = 24;
@@ -80,15 +78,11 @@ fn time(row: &Row<'_>, phase: Phase) -> Option<Figure> {
     row.median(&path, |sample| Some(sample.phases_ns[phase]))
 }
 
-fn words(ns: f64) -> String {
-    if ns == 0.0 { "0".to_owned() } else { units::time_ns(ns) }
-}
-
 /// A time, above a bar of its share of `whole`.
 fn bar(figure: Option<&Figure>, whole: Option<&Figure>, design: Design) -> String {
-    let Some(figure) = figure else { return unknown() };
-    let text = format!("<data{}>{}</data>", source_of(figure), words(figure.value));
-    let share = whole.filter(|whole| whole.value > 0.0).map(|whole| figure.value / whole.value);
+    let text = markup::time(figure);
+    let whole = whole.filter(|whole| whole.value > 0.0);
+    let share = figure.zip(whole).map(|(figure, whole)| figure.value / whole.value);
     match share.filter(|share| share.is_finite()) {
         Some(share) => format!(
             "{text}<svg class=\"bar\" width=\"100%\" height=\"5\" aria-hidden=\"true\">\
@@ -103,36 +97,23 @@ fn bar(figure: Option<&Figure>, whole: Option<&Figure>, design: Design) -> Strin
 
 /// The part on profiles; `None` where no result has one.
 pub(super) fn profile(report: &Report<'_>) -> Option<Section> {
-    let sound = report.sources.iter().filter(|source| source.is_sound);
-    let profiles: Vec<_> = sound.filter_map(profiled).collect();
-    if profiles.is_empty() {
+    let runs = report.sound_runs().into_iter();
+    let profiles = runs.filter_map(|run| Some((run.result, source_html(report, &run)?)));
+    let (results, body): (Vec<usize>, String) = profiles.unzip();
+    if results.is_empty() {
         return None;
     }
     let lede = "Functions by the share of the stacks that were seen in extra samples, which count \
                for no other figure. <em>Self</em>: the function itself was running. <em>With \
                callees</em>: it, or what it called. Inlined functions count for those that they \
                are inlined into; waiting takes no CPU and is not seen.";
-    let body = profiles.iter().map(|profiled| source_html(report, profiled)).collect();
-    let results = profiles.iter().map(|profiled| profiled.source.index).collect();
     Some(Section::new("profile", "Where the CPU’s time goes", lede, body, results))
 }
 
-/// A result with its profile.
-struct Profiled<'s, 'a> {
-    source: &'s Source<'a>,
-    run: Part<'a, RunResult>,
-    profile: &'a ProfileFacts,
-}
-
-fn profiled<'s, 'a>(source: &'s Source<'a>) -> Option<Profiled<'s, 'a>> {
-    let run = source.run()?;
-    let profile = run.value.profile.as_ref()?;
-    Some(Profiled { source, run, profile })
-}
-
-fn source_html(report: &Report<'_>, of: &Profiled<'_, '_>) -> String {
-    let Profiled { source, run, profile } = of;
-    let label = report.label(source, ": ");
+/// The profile of a run; `None` where it has none.
+fn source_html(report: &Report<'_>, run: &Part<'_, RunResult>) -> Option<String> {
+    let profile = run.profile.as_ref()?;
+    let label = report.label(run.result, ": ");
     let graph =
         format!(" Flame graph: <code>{}</code>, beside the result.", esc(&profile.flame_graph));
     let caption = format!(
@@ -150,5 +131,6 @@ fn source_html(report: &Report<'_>, of: &Profiled<'_, '_>) -> String {
     });
     let rows: Vec<_> = rows.collect();
     let heads = ["Function", "Self", "With callees"];
-    format!("{caption}{}", markup::table("Functions by share of the CPU’s time", &heads, &rows))
+    let table = markup::table("Functions by share of the CPU’s time", &heads, &rows);
+    Some(format!("{caption}{table}"))
 }

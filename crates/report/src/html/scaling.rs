@@ -253,7 +253,7 @@ fn list_chart(report: &Report<'_>, title: &str, rows: &[&Row<'_>]) -> String {
     let width = Fit::Fixed(Scale::Log { min: begin, max });
     let series = rows.iter().zip(&sizes).filter_map(|(row, bytes)| {
         let size = bytes.map_or_else(|| "no list".to_owned(), |bytes| units::bytes(bytes as u64));
-        let name = format!("{} {}", row.cell.design, row.threads());
+        let name = row.name();
         let point = point(row, bytes.unwrap_or(no_list), &format!("{name}: {size},"))?;
         Some(Series { name, design: row.cell.design, points: vec![point] })
     });

@@ -132,11 +132,6 @@ impl SettingSource<'_> {
         let of_cell = self.run.stores.iter().find(|store| store.store == self.cell.store)?;
         Setting::from_fact(of_cell.facts.get(key)?)
     }
-
-    /// All of [`SETTINGS`] in their order.
-    pub(super) fn settings(&self) -> Vec<Option<Setting>> {
-        SETTINGS.iter().map(|(_, setting)| setting(self)).collect()
-    }
 }
 
 /// The block duties of a row, or `execution` for a row without such duties.

@@ -37,8 +37,7 @@ pub(super) fn samples(report: &Report<'_>) -> Option<Section> {
             .map(|index| number(figure!(row.cell, samples[index].wall_ns), units::time_ns));
         let name = format!("{}{}", report.prefix(row), esc(row.variant()));
         let outliers = outliers(row).into_iter().map(|number| number.to_string());
-        let outliers = outliers.collect::<Vec<_>>().join(", ");
-        vec![name, outliers, times.collect::<Vec<_>>().join(", ")]
+        vec![name, units::joined(outliers, ", "), units::joined(times, ", ")]
     });
     let heads = ["Variant", "Outliers", "Time of each sample"];
     let table = markup::table("Samples in order", &heads, &lines.collect::<Vec<_>>());
@@ -68,7 +67,7 @@ fn outliers(row: &Row<'_>) -> Vec<usize> {
 
 fn sample_chart(title: &str, rows: &[&Row<'_>]) -> String {
     let series = rows.iter().map(|row| {
-        let name = format!("{} {}", row.cell.design, row.threads());
+        let name = row.name();
         let outliers = outliers(row);
         let on_each = row.cell.value.by_database().into_iter().flat_map(|of| {
             let warm_up_count = of.samples.len() - of.counted().len();
@@ -137,7 +136,7 @@ fn chart(report: &Report<'_>, row: &Row<'_>, sample: usize, noun: &str) -> Strin
         let ns = figure?.value;
         Some(Guide::Horizontal(ns, format!("{name} {}", units::time_ns(ns))))
     });
-    let name = format!("{} {}", row.cell.design, row.threads());
+    let name = row.name();
     let points = times.chunks(size).enumerate().filter_map(|(chunk, times)| {
         let (slowest_index, slowest) = times.iter().enumerate().max_by_key(|(_, time)| **time)?;
         let fastest = times.iter().min()?;
@@ -165,10 +164,10 @@ fn table<'r, 'a: 'r>(report: &Report<'_>, rows: impl Iterator<Item = &'r Row<'a>
     let columns: [Column<'_, &Row<'_>>; 13] = [
         ("Variant", &|row| format!("{}{}", report.prefix(row), esc(row.variant()))),
         ("Values", &|row| count(figure!(row.cell, batch_figures.time_ns.count))),
-        ("p50", &|row| number(figure!(row.cell, batch_figures.time_ns.p50), time_words)),
-        ("p90", &|row| number(figure!(row.cell, batch_figures.time_ns.p90), time_words)),
-        ("p99", &|row| number(figure!(row.cell, batch_figures.time_ns.p99), time_words)),
-        ("max", &|row| number(figure!(row.cell, batch_figures.time_ns.max), time_words)),
+        ("p50", &|row| markup::time(figure!(row.cell, batch_figures.time_ns.p50))),
+        ("p90", &|row| markup::time(figure!(row.cell, batch_figures.time_ns.p90))),
+        ("p99", &|row| markup::time(figure!(row.cell, batch_figures.time_ns.p99))),
+        ("max", &|row| markup::time(figure!(row.cell, batch_figures.time_ns.max))),
         ("Written ×", &|row| {
             number(figure!(row.cell, batch_figures.device_amplification), units::ratio)
         }),
@@ -179,10 +178,10 @@ fn table<'r, 'a: 'r>(report: &Report<'_>, rows: impl Iterator<Item = &'r Row<'a>
             let stalls = row.median("writes/store/stall_ns", |sample| {
                 Some(sample.writes.as_ref()?.store.as_ref()?.stall_ns)
             });
-            number(stalls, time_words)
+            markup::time(stalls)
         }),
         ("Settling", &|row| {
-            number(row.median(&settle, |sample| Some(sample.phases_ns[Phase::Settle])), time_words)
+            markup::time(row.median(&settle, |sample| Some(sample.phases_ns[Phase::Settle])))
         }),
         ("Before", &|row| space(row, "before_bytes", |space| space.before_bytes)),
         ("Peak", &|row| space(row, "peak_bytes", |space| space.peak_bytes)),
@@ -196,8 +195,4 @@ fn space(row: &Row<'_>, key: &str, number: fn(&SpaceFacts) -> u64) -> String {
     bytes(row.median(&format!("writes/space/{key}"), |sample| {
         Some(number(sample.writes.as_ref()?.space.as_ref()?))
     }))
-}
-
-fn time_words(ns: f64) -> String {
-    if ns == 0.0 { "0".to_owned() } else { units::time_ns(ns) }
 }

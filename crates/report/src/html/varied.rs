@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use result::{Cell, sweep::Keys};
+use result::sweep::Keys;
 
 use super::{
     data::{self, Report, Row, Source},
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     axes::{self, Axis},
-    facts, units,
+    units,
 };
 
 /// Head of the column of figures.
@@ -87,19 +87,13 @@ fn row(report: &Report<'_>, source: &Source<'_>, columns: &[Column]) -> Vec<Stri
         Column::Setting(index) => {
             let texts: BTreeSet<&str> =
                 own.iter().filter_map(|row| Some(row.setting(*index)?.text.as_str())).collect();
-            match texts.is_empty() {
-                true => unknown(),
-                false => esc(&texts.into_iter().collect::<Vec<_>>().join(", ")),
-            }
+            units::any_joined(texts, ", ").map_or_else(unknown, |texts| esc(&texts))
         }
     });
-    let cells: Vec<&Cell> = own.iter().map(|row| row.cell.value).collect();
-    let most = facts::most_duties(&cells);
-    let alike =
-        own.iter().filter(|row| most.iter().any(|cell| std::ptr::eq(*cell, row.cell.value)));
+    let alike = Report::most_duties(&own).into_iter();
     let best = alike.max_by(|a, b| data::speed(a).total_cmp(&data::speed(b)));
     let figure = number(best.and_then(|row| row.throughput()), units::number);
-    let name = best.map(|row| esc(&format!("{} {}", row.cell.design, row.threads())));
+    let name = best.map(|row| esc(&row.name()));
     let mut texts = vec![source.label.clone(), figure];
     texts.extend(settings);
     texts.push(name.unwrap_or_else(unknown));

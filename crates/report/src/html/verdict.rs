@@ -6,7 +6,7 @@ use result::{Claim, ClaimVerdict, RunResult, gate};
 use super::{
     data::{Report, Source, speed},
     figure::{Figure, Part, figure, part},
-    markup::{self, Section, command, esc, number, unknown},
+    markup::{self, Section, esc, number, unknown},
     settings::OF_VARIANT,
 };
 use crate::{
@@ -56,6 +56,12 @@ struct Line {
     more: String,
 }
 
+impl Line {
+    fn new(grade: Grade, text: impl Into<String>) -> Self {
+        Self { grade, text: text.into(), more: String::new() }
+    }
+}
+
 /// The verdict on all results.
 pub(super) fn html(report: &Report<'_>) -> String {
     let all: Vec<Vec<Line>> = report.sources.iter().map(lines).collect();
@@ -70,32 +76,18 @@ pub(super) fn html(report: &Report<'_>) -> String {
         (_, Some(line)) => line.text.clone(),
         (_, None) => "Nothing was measured".to_owned(),
     };
-    let mut html = format!(
-        "<section id=\"verdict\" class=\"verdict {}\" aria-labelledby=\"verdict-title\">\n\
-         <h2 id=\"verdict-title\"><span class=\"sign\" aria-hidden=\"true\">{}</span> {}</h2>\n",
-        grade.class(),
-        grade.sign(),
-        esc(&headline)
-    );
-    let shown_results: Vec<_> = if all.len() <= TOLD_RESULT_COUNT {
-        report.sources.iter().zip(&all).collect()
-    } else {
-        let shown_results = report.sources.iter().zip(&all);
-        shown_results
-            .filter(|(_, lines)| lines.iter().any(|line| line.grade > Grade::Good))
-            .take(TOLD_RESULT_COUNT)
-            .collect()
-    };
-    for (source, lines) in shown_results {
-        // A page of one result says the headline once.
-        let shown_headline = (report.sources.len() == 1).then_some(headline.as_str());
-        html.push_str(&result_html(report, source, lines, shown_headline));
-    }
-    if all.len() > TOLD_RESULT_COUNT {
+    let has_few = all.len() <= TOLD_RESULT_COUNT;
+    let told = report.sources.iter().zip(&all);
+    let told = told.filter(|(_, of)| has_few || of.iter().any(|line| line.grade > Grade::Good));
+    // A page of one result says the headline once.
+    let shown_headline = (report.sources.len() == 1).then_some(headline.as_str());
+    let told = told.take(TOLD_RESULT_COUNT);
+    let mut html: String =
+        told.map(|(source, lines)| result_html(report, source, lines, shown_headline)).collect();
+    if !has_few {
         html.push_str("<p><a href=\"#results\">Each result</a> is listed at the end.</p>");
     }
-    html.push_str("</section>\n");
-    html
+    markup::verdict(grade.class(), &markup::signed(grade.sign(), &esc(&headline)), &html)
 }
 
 /// The first line of the answer, for the first store.
@@ -123,16 +115,13 @@ fn result_html(
     if !lines.is_empty() {
         html.push_str("<ul class=\"lines\">\n");
     }
-    for line in &lines {
-        let text = match Some(line.text.as_str()) == shown_headline {
-            true => line.more.trim_start_matches([':', ';', ' ']).to_owned(),
-            false => format!("{}{}", esc(&line.text), line.more),
+    for Line { grade, text, more } in &lines {
+        let text = match Some(text.as_str()) == shown_headline {
+            true => more.trim_start_matches([':', ';', ' ']).to_owned(),
+            false => format!("{}{more}", esc(text)),
         };
-        html.push_str(&format!(
-            "<li class=\"{}\"><span class=\"sign\" aria-hidden=\"true\">{}</span> {text}</li>\n",
-            line.grade.class(),
-            line.grade.sign(),
-        ));
+        let text = markup::signed(grade.sign(), &text);
+        html.push_str(&format!("<li class=\"{}\">{text}</li>\n", grade.class()));
     }
     if !lines.is_empty() {
         html.push_str("</ul>");
@@ -173,8 +162,7 @@ fn lines(source: &Source<'_>) -> Vec<Line> {
             lines.extend(claims(&run));
         }
         if run.interrupted {
-            let text = "Interrupted: finished samples are shown".to_owned();
-            lines.push(Line { grade: Grade::Open, text, more: String::new() });
+            lines.push(Line::new(Grade::Open, "Interrupted: finished samples are shown"));
         }
     }
     lines.extend(source.gate().map(|result| gate(&result.gate)));
@@ -198,45 +186,33 @@ fn agreement(run: &RunResult) -> Line {
                 format!("Every sample equals the reference ({designs}, {clients})")
             }
         };
-        return Line { grade: Grade::Good, text, more: String::new() };
+        return Line::new(Grade::Good, text);
     }
-    match run.agree {
-        None => Line {
-            grade: Grade::Open,
-            text: "Nothing was compared: no sample was taken".to_owned(),
-            more: String::new(),
-        },
-        Some(_) => {
-            let shown = run.disagreements.iter().take(SHOWN_COUNT);
-            let items: String =
-                shown.map(|text| format!("<li><code>{}</code></li>", esc(text))).collect();
-            let mut who = facts::disagreement(run).to_owned();
-            who[..1].make_ascii_uppercase();
-            Line {
-                grade: Grade::Bad,
-                text: format!("{who}: no figure of this run is to be believed; none is shown"),
-                more: format!("<ul class=\"differs\">{items}</ul>"),
-            }
-        }
+    if run.agree.is_none() {
+        return Line::new(Grade::Open, "Nothing was compared: no sample was taken");
     }
+    let shown = run.disagreements.iter().take(SHOWN_COUNT);
+    let items: String = shown.map(|text| format!("<li><code>{}</code></li>", esc(text))).collect();
+    let mut who = facts::disagreement(run).to_owned();
+    who[..1].make_ascii_uppercase();
+    let text = format!("{who}: no figure of this run is to be believed; none is shown");
+    Line { grade: Grade::Bad, text, more: format!("<ul class=\"differs\">{items}</ul>") }
 }
 
 /// The lines on the scenario's claims: one line for all claims that hold, and one for each other
 /// claim.
 fn claims(run: &Part<'_, RunResult>) -> Vec<Line> {
     let expects = &run.expects;
-    let mut lines = Vec::new();
     if expects.claims.is_empty() {
-        if let Some(status) = &expects.status {
-            let count = units::things(expects.count, "claim");
-            let text = format!("{count} of the scenario: {status}");
-            lines.push(Line { grade: Grade::Open, text, more: String::new() });
-        }
-        return lines;
+        let count = units::things(expects.count, "claim");
+        let status = expects.status.iter();
+        let texts = status.map(|status| format!("{count} of the scenario: {status}"));
+        return texts.map(|text| Line::new(Grade::Open, text)).collect();
     }
     let all = (0..expects.claims.len()).filter_map(|at| part!(run, expects.claims[at]));
     let (held, others): (Vec<_>, Vec<_>) =
         all.partition(|claim| claim.verdict == ClaimVerdict::Holds);
+    let mut lines = Vec::new();
     if !held.is_empty() {
         let text = format!("{} of {} claims hold", held.len(), expects.claims.len());
         let rows: Vec<_> = held.iter().map(claim_row).collect();
@@ -330,26 +306,16 @@ pub(super) fn results(report: &Report<'_>) -> Section {
             format!("{scenario} <code>{}</code>{apart}", esc(&digest)),
             agree.to_owned(),
             best.map_or_else(unknown, |row| {
-                format!(
-                    "{} {} {}",
-                    number(row.throughput(), units::number),
-                    esc(row.cell.design.name()),
-                    esc(&row.threads())
-                )
+                format!("{} {}", number(row.throughput(), units::number), esc(&row.name()))
             }),
             source.shown.warnings().len().to_string(),
             commit.map_or_else(unknown, esc),
-            format!("<code>{}</code>", esc(&command(source))),
+            format!("<code>{}</code>", esc(&markup::words(source.shown.command()))),
         ]
     });
     let rows: Vec<_> = rows.collect();
-    Section {
-        id: "results",
-        title: if report.sources.len() == 1 { "The result" } else { "The results" },
-        lede: "The results on this page. Equal workload digests are equal work; figures of \
-               different work, or of different machines, are not comparable."
-            .to_owned(),
-        body: markup::table("Results", &heads, &rows),
-        results: Vec::new(),
-    }
+    let title = if report.sources.len() == 1 { "The result" } else { "The results" };
+    let lede = "The results on this page. Equal workload digests are equal work; figures of \
+                different work, or of different machines, are not comparable.";
+    Section::new("results", title, lede, markup::table("Results", &heads, &rows), Vec::new())
 }

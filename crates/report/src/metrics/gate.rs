@@ -1,8 +1,7 @@
 //! The metrics of a gate.
 
 use result::gate::{
-    Compared, CountShift, Gate, GateCell, GateResult, Judged, LookFacts, Metric as Figure, Shift,
-    Verdict,
+    Compared, CountShift, Gate, GateCell, GateResult, Judged, Metric as Figure, Shift, Verdict,
 };
 
 use super::{
@@ -109,14 +108,17 @@ fn add_cell(all: &mut Exposition, labels: &Labels, cell: &GateCell) {
             }
         }
         all.add(ALLOWED, &labels, *delta);
-        if let Some(LookFacts { change, lower, upper, .. }) = looks.last() {
-            all.add(CHANGE, &labels, *change);
-            all.add(LOWER, &labels, *lower);
-            all.add(UPPER, &labels, *upper);
-        }
-        all.add(TO_DECIDE, &labels, samples_to_decide.map(|count| count as f64));
-        all.add(DELTA_TO_DECIDE, &labels, *delta_to_decide);
-        all.add(FIGURE_VERDICT, &labels.with("verdict", verdict.name()), 1.0);
+        let look = looks.last();
+        let shift = Shift {
+            variant: cell.variant.clone(),
+            verdict: *verdict,
+            change: look.map(|look| look.change),
+            lower: look.map(|look| look.lower),
+            upper: look.map(|look| look.upper),
+            values_to_decide: *samples_to_decide,
+            delta_to_decide: *delta_to_decide,
+        };
+        add_shift(all, &labels, &shift);
     }
 }
 
@@ -128,14 +130,17 @@ fn add_compared(all: &mut Exposition, labels: &Labels, compared: &Compared) {
     let counts = compared.counts.iter();
     let counts = counts.map(|CountShift { metric, shift }| (metric.name(), shift));
     for (figure, shift) in ratios.chain(times).chain(counts) {
-        let Shift { variant, verdict, change, lower, upper, values_to_decide, delta_to_decide } =
-            shift;
-        let labels = variant_labels(labels, variant).with("figure", figure);
-        all.add(CHANGE, &labels, *change);
-        all.add(LOWER, &labels, *lower);
-        all.add(UPPER, &labels, *upper);
-        all.add(TO_DECIDE, &labels, values_to_decide.map(|count| count as f64));
-        all.add(DELTA_TO_DECIDE, &labels, *delta_to_decide);
-        all.add(FIGURE_VERDICT, &labels.with("verdict", verdict.name()), 1.0);
+        let labels = variant_labels(labels, &shift.variant).with("figure", figure);
+        add_shift(all, &labels, shift);
     }
+}
+
+/// The change of a figure; `labels` name its variant.
+fn add_shift(all: &mut Exposition, labels: &Labels, shift: &Shift) {
+    all.add(CHANGE, labels, shift.change);
+    all.add(LOWER, labels, shift.lower);
+    all.add(UPPER, labels, shift.upper);
+    all.add(TO_DECIDE, labels, shift.values_to_decide.map(|count| count as f64));
+    all.add(DELTA_TO_DECIDE, labels, shift.delta_to_decide);
+    all.add(FIGURE_VERDICT, &labels.with("verdict", shift.verdict.name()), 1.0);
 }

@@ -69,64 +69,37 @@ const WARM_UP: Metric = Metric::counter(
     "First samples that belong to the warm-up and count for no time.",
 );
 
-/// A sum over all samples of a cell.
-struct Sum {
-    metric: Metric,
-    of: fn(&SampleFacts) -> Option<u64>,
-    /// Divisor that converts the sum to the metric's unit, such as 1e9 from nanoseconds to seconds.
-    per_unit: f64,
-}
-
-impl Sum {
-    const fn counter(
-        name: &'static str,
-        help: &'static str,
-        of: fn(&SampleFacts) -> Option<u64>,
-    ) -> Self {
-        Self { metric: Metric::counter(name, help), of, per_unit: 1.0 }
-    }
-
-    /// Writes this sum of nanoseconds in seconds.
-    const fn in_seconds(self) -> Self {
-        Self { per_unit: NS_PER_S, ..self }
-    }
-}
-
 const NS_PER_S: f64 = 1e9;
 const MS_PER_S: f64 = 1e3;
 const GAS_PER_MGAS: f64 = 1e6;
 
+/// A sum over all samples of a cell: name and help of its counter, and the value of a sample. A
+/// name with `seconds` is of nanoseconds.
+type Sum = (&'static str, &'static str, fn(&SampleFacts) -> Option<u64>);
+
 const SUMS: [Sum; 8] = [
-    Sum::counter("stress_wall_seconds_total", "Wall time of all samples.", |of| Some(of.wall_ns))
-        .in_seconds(),
-    Sum::counter("stress_cpu_seconds_total", "CPU time of all samples.", |of| of.cpu_ns)
-        .in_seconds(),
-    Sum::counter("stress_gas_total", "Gas of all samples.", |of| Some(of.gas)),
-    Sum::counter(
-        "stress_store_reads_total",
-        "Reads that all samples asked of the store.",
-        |sample| Some(sample.store_reads),
-    ),
-    Sum::counter(
+    ("stress_wall_seconds_total", "Wall time of all samples.", |of| Some(of.wall_ns)),
+    ("stress_cpu_seconds_total", "CPU time of all samples.", |of| of.cpu_ns),
+    ("stress_gas_total", "Gas of all samples.", |of| Some(of.gas)),
+    ("stress_store_reads_total", "Reads that all samples asked of the store.", |of| {
+        Some(of.store_reads)
+    }),
+    (
         "stress_blocks_read_total",
         "Blocks that the store read from its files in all samples.",
-        |sample| sample.blocks_read,
+        |of| of.blocks_read,
     ),
-    Sum::counter(
+    (
         "stress_block_read_bytes_total",
         "Bytes that the store asked of its files in all samples.",
-        |sample| sample.block_bytes,
+        |of| of.block_bytes,
     ),
-    Sum::counter(
+    (
         "stress_device_read_bytes_total",
         "Bytes that the process read from devices in all samples.",
-        |sample| sample.device_read_bytes,
+        |of| of.device_read_bytes,
     ),
-    Sum::counter(
-        "stress_read_syscalls_total",
-        "System calls that read in all samples.",
-        |sample| sample.read_syscalls,
-    ),
+    ("stress_read_syscalls_total", "System calls that read in all samples.", |of| of.read_syscalls),
 ];
 
 /// The metrics of a run that ends with this exit code.
@@ -192,9 +165,10 @@ fn add_cell(all: &mut Exposition, labels: &Labels, cell: &Cell) {
     if let Some(counters) = &cell.counters {
         add_counters(all, &labels, counters);
     }
-    for Sum { metric, of, per_unit } in &SUMS {
+    for (name, help, of) in SUMS {
         let sum: Option<u64> = cell.samples.iter().map(of).sum();
-        all.add(*metric, &labels, sum.map(|sum| sum as f64 / per_unit));
+        let per_unit = if name.contains("seconds") { NS_PER_S } else { 1.0 };
+        all.add(Metric::counter(name, help), &labels, sum.map(|sum| sum as f64 / per_unit));
     }
 }
 
