@@ -14,7 +14,6 @@ const MAX_NAME_WIDTH: usize = 44;
 /// Heads of the figures, in two lines.
 const HEADS: [[&str; 2]; 5] =
     [["ms per", "batch"], ["reads", "a key"], ["bytes", "a read"], ["CPU", "ms"], ["root", "ms"]];
-/// Width of a column of figures.
 const FIGURE_WIDTH: usize = 9;
 
 /// The calibration as a page of `width` columns.

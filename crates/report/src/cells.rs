@@ -91,7 +91,6 @@ fn best_per_design<'a>(groups: &[StoreCells<'a>]) -> Vec<&'a Cell> {
         .collect()
 }
 
-/// A label for each cell.
 pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
     cells.iter().map(|cell| label(cell, cells)).collect()
 }

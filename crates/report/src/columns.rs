@@ -41,7 +41,6 @@ impl Column {
         [Self::new(head, values.into_iter()), Self::interval(intervals.into_iter())]
     }
 
-    /// A column of intervals.
     pub(crate) fn interval(values: impl Iterator<Item = String>) -> Self {
         Self::new(INTERVAL, values)
     }
@@ -204,7 +203,6 @@ impl Columns {
 /// Columns that fit a width.
 pub(super) struct Fitted {
     pub(super) columns: Vec<Column>,
-    /// Width of the gap before each column.
     gaps: Vec<usize>,
     /// Columns that there is no room for.
     left_out: Vec<Column>,

@@ -154,7 +154,6 @@ mod tests {
 
     use super::*;
 
-    /// A side whose loads had these rates.
     fn side(rates: &[f64], change: impl Fn(&mut SendResult)) -> LoadGroup {
         let load = |rate: &f64| {
             let mut result = SendResult { included_per_s: Some(*rate), ..typical() };

@@ -28,7 +28,6 @@ pub(super) struct Reading<'a> {
     pub(super) time_is_per: &'static str,
 }
 
-/// The cells of one store.
 pub(super) struct StoreCells<'a> {
     pub(super) store: StoreKind,
     /// Cells of the store, grouped by design, in the order in which designs first appear.
@@ -62,7 +61,6 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// All cells, store by store.
     pub(super) fn cells(&self) -> Vec<&'a Cell> {
         self.stores.iter().flat_map(|of| of.cells.iter().copied()).collect()
     }

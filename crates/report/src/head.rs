@@ -13,7 +13,6 @@ use super::{
     units,
 };
 
-/// Writes the work of a run.
 pub(super) fn work(page: &mut Page, result: &RunResult) {
     work_and_state(page, &result.workload, |_| ());
     if let Some(command) = &result.prepare {

@@ -11,7 +11,6 @@ const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 580.0;
 /// Area of the discs: left, top, width, height.
 const DISCS: (f64, f64, f64, f64) = (24.0, 100.0, 540.0, 400.0);
-/// Area of the bars.
 const BARS: (f64, f64, f64, f64) = (600.0, 100.0, 336.0, 400.0);
 /// Maximal number of discs: more could not be told apart.
 const SHOWN_DISC_COUNT: usize = 400;
@@ -40,7 +39,6 @@ text{font:13px system-ui,sans-serif}.head{font-size:18px;font-weight:600}.end{te
 </style>
 ";
 
-/// A disc in its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Disc {
     x: f64,

@@ -13,7 +13,6 @@ use super::{
     units::{self, UNKNOWN},
 };
 
-/// Maximal number of blocks that are shown.
 const SHOWN_BLOCK_COUNT: usize = 12;
 
 /// The result as a page of `width` columns (at least 24), each line ended by a newline.

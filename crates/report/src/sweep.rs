@@ -213,7 +213,6 @@ fn knees_over(page: &mut Page, axes: &[Axis], what: &str, mut knees: Vec<&Knee>)
     page.gap();
 }
 
-/// The knees of one variant.
 fn knees_of(page: &mut Page, axes: &[Axis], what: &str, knees: &[&Knee]) {
     let mut names = Vec::new();
     for axis in axes {

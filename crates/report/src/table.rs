@@ -17,7 +17,6 @@ const SHOWN_DISAGREEMENT_COUNT: usize = 8;
 const DEEPER: &str =
     "--out DIR and `stress report DIR`: everything; docs/getting-started.md: each column";
 
-/// Width of the text of a share.
 const SHARE_WIDTH: usize = 6;
 
 /// The result as a page of `width` columns (at least 24): answer, rows, and notes that change their

@@ -34,7 +34,6 @@ const STANDARD_OUTPUT: &str = "standard output";
 /// The files that options of this process name at this time.
 static CLAIMS: Mutex<Vec<(PathBuf, &'static str)>> = Mutex::new(Vec::new());
 
-/// Whether an option named standard output.
 static HAS_STANDARD_OUTPUT: AtomicBool = AtomicBool::new(false);
 
 /// Treatment of a file that exists already.
@@ -52,7 +51,6 @@ pub enum Existing {
 pub struct WholeFile {
     path: PathBuf,
     place: Place,
-    /// The option that named it.
     option: &'static str,
     /// Absent for a character device, which several options may name.
     _claim: Option<FileClaim>,

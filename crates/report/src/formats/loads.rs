@@ -13,7 +13,6 @@ use crate::{
     units::{self, Exact},
 };
 
-/// Maximal number of loads in a summary.
 const ROW_COUNT: usize = 12;
 
 /// The Markdown summary of loads.

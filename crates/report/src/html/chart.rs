@@ -43,7 +43,6 @@ pub(super) enum Fit {
     Fixed(Scale),
 }
 
-/// An axis of a chart.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     pub(super) title: String,
@@ -88,7 +87,6 @@ impl Axis {
 /// A mark of a chart.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
-    /// Its value along x.
     pub(super) x: f64,
     /// Its value along y, with its place in the result.
     pub(super) figure: Figure,
@@ -123,7 +121,6 @@ pub(super) enum Guide {
     Ideal([f64; 2], f64),
 }
 
-/// A chart.
 #[derive(Clone, Debug)]
 pub(super) struct Chart {
     /// Its content, for screen readers.

@@ -31,7 +31,6 @@ pub(super) struct Source<'a> {
     pub(super) index: usize,
     /// Letter of the result on the page: `A`, `B`, …
     pub(super) label: String,
-    /// The result.
     pub(super) shown: &'a Shown,
     /// Whether its figures may be shown.
     pub(super) is_sound: bool,
@@ -77,7 +76,6 @@ impl<'a> Source<'a> {
         of_run.or_else(|| part!(self.gate()?, workload?))
     }
 
-    /// The machine.
     pub(super) fn environment(&self) -> Option<Part<'a, Environment>> {
         let of_run = self.run().and_then(|run| part!(run, environment));
         of_run.or_else(|| part!(self.gate()?, environment))
@@ -89,7 +87,6 @@ impl<'a> Source<'a> {
 pub(super) struct Row<'a> {
     /// Index of its result.
     pub(super) source: usize,
-    /// The cell.
     pub(super) cell: Part<'a, Cell>,
     /// Whether the row stands for a cell of the sweep that was left out. Its figures are those of
     /// the cell that was run in its place.
@@ -122,7 +119,6 @@ impl<'a> Row<'a> {
         self
     }
 
-    /// The variant's name.
     pub(super) fn variant(&self) -> &'a str {
         &self.cell.value.variant
     }
@@ -137,7 +133,6 @@ impl<'a> Row<'a> {
         format!("{} {}", self.cell.design, self.threads())
     }
 
-    /// Median throughput.
     pub(super) fn throughput(&self) -> Option<Figure> {
         figure!(self.cell, mgas_per_s.median)
     }
@@ -211,7 +206,6 @@ impl<'a> Report<'a> {
         self.sources.iter().filter(|source| source.is_sound).filter_map(Source::run).collect()
     }
 
-    /// The heading of times in milliseconds: `ms per block`, or `ms per batch`.
     pub(super) fn ms_per(&self) -> &'static str {
         facts::ms_per(self.sources.iter().filter_map(|source| source.shown.workload()))
     }
@@ -230,7 +224,6 @@ impl<'a> Report<'a> {
         Some(command).filter(|_| is_one && !others.is_empty() && !command.is_empty())
     }
 
-    /// The results.
     pub(super) fn shown(&self) -> Vec<&'a Shown> {
         self.sources.iter().map(|source| source.shown).collect()
     }
@@ -241,7 +234,6 @@ impl<'a> Report<'a> {
         index >= SETTINGS.len() || swept.any(|key| variant_key_index(key) == Some(index))
     }
 
-    /// Name of a setting.
     pub(super) fn setting_name(&self, index: usize) -> &str {
         match index.checked_sub(SETTINGS.len()) {
             None => SETTINGS[index].0,

@@ -17,7 +17,6 @@ pub(super) struct Figure {
     /// Path in the result: `/cells/3/mgas_per_s/median`. With `*` in it: the median over all values
     /// there, see [`super::data::Row::median`].
     pub(super) at: String,
-    /// The number.
     pub(super) value: f64,
     /// The number as the result writes it.
     pub(super) text: String,
@@ -38,7 +37,6 @@ pub(super) struct Part<'a, T> {
     pub(super) result: usize,
     /// Path in the result; empty for all of it.
     pub(super) at: String,
-    /// The part.
     pub(super) value: &'a T,
 }
 

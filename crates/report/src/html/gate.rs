@@ -13,7 +13,6 @@ use super::{
 };
 use crate::units;
 
-/// A figure that the gate judged.
 struct Judged {
     /// Variant and metric of the figure.
     name: String,

@@ -15,7 +15,6 @@ use result::{Bucket, Cell, Percentiles};
 
 use crate::units;
 
-/// A percentile of a result.
 struct Percentile {
     name: &'static str,
     /// Share of the values that lie beyond it.

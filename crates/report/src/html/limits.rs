@@ -68,7 +68,6 @@ fn bounded(row: &Row<'_>, [below, above]: [&str; 2], figure: String) -> String {
     }
 }
 
-/// Both ends of an interval.
 fn ends(ends: Option<[Figure; 2]>, text: fn(f64) -> String) -> String {
     ends.map_or_else(unknown, |[low, high]| {
         format!("{} to {}", number(Some(low), text), number(Some(high), text))

@@ -3,7 +3,6 @@
 
 use variant::Design;
 
-/// The look of one design.
 struct Look {
     /// Its mark: a path around (0, 0).
     shape: &'static str,

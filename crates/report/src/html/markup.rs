@@ -167,7 +167,6 @@ pub(super) fn over(title: &str) -> String {
     }
 }
 
-/// Parts of a page. Markup.
 pub(super) struct Parts<'a> {
     pub(super) title: &'a str,
     /// The content below the title.
@@ -227,7 +226,6 @@ pub(super) fn charts(charts: &[String]) -> String {
     open.concat() + &more
 }
 
-/// A part of the page.
 #[derive(Debug)]
 pub(super) struct Section {
     /// Its anchor.

@@ -15,7 +15,6 @@ use super::{
 const HEIGHT: f64 = 30.0;
 const MIDDLE: f64 = HEIGHT / 2.0;
 
-/// A picture.
 pub(super) struct RowPicture<'a> {
     pub(super) label: &'a str,
     /// Headings of names, values and intervals.
@@ -28,7 +27,6 @@ pub(super) struct RowPicture<'a> {
     pub(super) groups: Vec<(String, Vec<PictureRow>)>,
 }
 
-/// A row.
 pub(super) struct PictureRow {
     /// The full name.
     pub(super) title: String,

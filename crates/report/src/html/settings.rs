@@ -15,7 +15,6 @@ use crate::units;
 pub(super) struct Setting {
     /// Its text on the page.
     pub(super) text: String,
-    /// Its value, where it is a number.
     pub(super) number: Option<f64>,
 }
 
@@ -26,7 +25,6 @@ impl PartialEq for Setting {
 }
 
 impl Setting {
-    /// A setting that is a text.
     fn text(text: &str) -> Self {
         Self { text: text.to_owned(), number: None }
     }
@@ -120,9 +118,7 @@ const UNITS: [(&str, f64); 13] = [
 pub(super) struct SettingSource<'a> {
     /// The result, as the page names it.
     pub(super) label: &'a str,
-    /// The result.
     pub(super) run: &'a RunResult,
-    /// The row's cell.
     pub(super) cell: &'a Cell,
 }
 
@@ -209,7 +205,6 @@ pub(super) const OF_VARIANT: [usize; 23] = [
 /// Schedule, fibers, prefetch, root, duties and shards. With the threads, they distinguish variants
 /// of one design.
 pub(super) const OF_DESIGN: RangeInclusive<usize> = 14..=33;
-/// Facts of a store.
 pub(super) const OF_STORE: RangeInclusive<usize> = 34..=39;
 pub(super) const DIGEST: usize = 41;
 pub(super) const SOURCE: usize = 42;

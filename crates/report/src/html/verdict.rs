@@ -48,7 +48,6 @@ impl Grade {
     }
 }
 
-/// A line of the verdict.
 struct Line {
     grade: Grade,
     text: String,

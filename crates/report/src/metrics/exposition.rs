@@ -69,7 +69,6 @@ impl Exposition {
         }
     }
 
-    /// The text.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for (Metric { name, kind, help }, samples) in &self.families {

@@ -32,11 +32,9 @@ const LIST_BYTES: Metric = Metric::gauge(
 pub(super) struct Ended<'a> {
     /// `run` or `gate`.
     pub(super) verb: &'static str,
-    /// Its exit code.
     pub(super) exit_code: u8,
     /// Seconds since 1970.
     pub(super) started_unix_s: u64,
-    /// Its warnings.
     pub(super) warnings: &'a [String],
     /// The program; `None` without a result.
     pub(super) tool: Option<&'a Tool>,
@@ -56,7 +54,6 @@ impl Ended<'_> {
     }
 }
 
-/// Adds the exact counters of a sample.
 pub(super) fn add_counters(all: &mut Exposition, labels: &Labels, counters: &Counters) {
     all.add(SAMPLE_GAS, labels, counters.gas as f64);
     all.add(SAMPLE_READS, labels, counters.store_reads.map(|reads| reads as f64));
@@ -64,7 +61,6 @@ pub(super) fn add_counters(all: &mut Exposition, labels: &Labels, counters: &Cou
     all.add(LIST_BYTES, labels, counters.list_bytes as f64);
 }
 
-/// Adds the claims with their verdicts.
 pub(super) fn add_claims(all: &mut Exposition, labels: &Labels, expects: &Expects) {
     for Claim { metric, store, bound, limit, verdict, .. } in &expects.claims {
         let labels = labels
