@@ -14,40 +14,28 @@ use super::{
 };
 
 /// The answer of a run on one store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Answer {
     /// The store, where the run has several.
     pub(super) store: Option<StoreKind>,
-    /// The fastest row, its time with the interval, its speed as a multiple of execution in order,
-    /// and the rows whose intervals overlap its own.
-    pub(super) fastest: String,
-    /// Time that the fastest row saves against the row in order, split by part, such as reads and
-    /// execution.
-    pub(super) gain: String,
-    /// The bottleneck of the fastest row, and the longest of the other parts of its time.
-    pub(super) limit: String,
-    /// Number of samples, coldness, whether the state is small, and whether the samples can tell
-    /// rows apart that differ by 5 %.
-    pub(super) trust: String,
+    pub(super) lines: Lines,
 }
 
-impl Answer {
-    /// The lines with their labels.
-    pub(super) fn lines(&self) -> [(&'static str, &str); 4] {
-        let Self { fastest, gain, limit, trust, .. } = self;
-        [("fastest", fastest), ("gain", gain), ("limit", limit), ("trust", trust)]
-    }
+/// The lines `fastest`, `gain`, `limit` and `trust`: their labels and their texts.
+type Lines = [(&'static str, String); 4];
 
+impl Answer {
     /// The line `fastest`, after the store's name where the run has several stores.
     pub(super) fn headline(&self) -> String {
-        let of = self.store.map(|store| format!("{store}: ")).unwrap_or_default();
-        of + &self.fastest
+        let [(_, fastest), ..] = &self.lines;
+        self.store.map(|store| format!("{store}: ")).unwrap_or_default() + fastest
     }
 
-    /// All four lines in one sentence.
-    fn sentence(&self) -> String {
-        let Self { gain, limit, trust, .. } = self;
-        format!("{}; gain {gain}; limit {limit}; trust {trust}", self.headline())
+    /// The first lines in one sentence.
+    fn sentence(&self, line_count: usize) -> String {
+        let others = self.lines[1..line_count].iter();
+        let others = others.map(|(label, text)| format!("; {label} {text}"));
+        self.headline() + &others.collect::<String>()
     }
 }
 
@@ -58,7 +46,7 @@ pub fn conclude(result: &RunResult) -> Option<String> {
     if reading.disagrees {
         return Some(format!("{}: no figure is to be believed", facts::disagreement(result)));
     }
-    let sentences = answers(&reading).into_iter().map(|answer| answer.sentence());
+    let sentences = answers(&reading).into_iter().map(|answer| answer.sentence(4));
     let before = if result.interrupted { "interrupted, so far: " } else { "" };
     Some(before.to_owned() + &units::any_joined(sentences.chain(clients(result)), ". ")?)
 }
@@ -67,8 +55,7 @@ pub fn conclude(result: &RunResult) -> Option<String> {
 /// the run have to agree.
 pub(super) fn fastest(result: &RunResult) -> Option<String> {
     let answers = answers(&Reading::new(result)).into_iter();
-    let answers = answers.map(|answer| format!("{}; gain {}", answer.headline(), answer.gain));
-    units::any_joined(answers, ". ")
+    units::any_joined(answers.map(|answer| answer.sentence(2)), ". ")
 }
 
 /// The answer for each store that has a time.
@@ -76,7 +63,7 @@ pub(super) fn answers(reading: &Reading<'_>) -> Vec<Answer> {
     let is_one = reading.stores.len() == 1;
     let stores = reading.stores.iter().filter_map(|of| {
         let store = (!is_one).then_some(of.store);
-        Some(Answer { store, ..answer(reading, of)? })
+        Some(Answer { store, lines: lines(reading, of)? })
     });
     stores.collect()
 }
@@ -96,32 +83,23 @@ pub(super) fn clients(result: &RunResult) -> Option<String> {
     units::any_joined(words, ", ")
 }
 
-fn answer(reading: &Reading<'_>, of: &StoreCells<'_>) -> Option<Answer> {
+fn lines(reading: &Reading<'_>, of: &StoreCells<'_>) -> Option<Lines> {
     let cells = facts::most_duties(&of.cells);
     let best = facts::best(cells.iter().copied())?;
     let base = ratios::in_order(best, cells.iter().copied());
     let base = base.filter(|base| facts::time_ms(base).is_some());
-    let small = facts::small_state(reading.result).map(|words| format!(", {words}"));
-    let shown = certainty::words(&cells).map(|words| format!("; {words}"));
     let alike = certainty::alike(best, &cells).map(|names| format!("; not told from {names}"));
-    Some(Answer {
-        store: None,
-        fastest: format!(
-            "{}{}{}",
-            time(best, reading.time_is_per),
-            beside_base(best, base),
-            alike.unwrap_or_default()
-        ),
-        gain: gain(best, base, &cells),
-        limit: limit(best),
-        trust: format!(
-            "{}, {}{}{}",
-            certainty::counts(&cells),
-            coldness(&cells),
-            small.unwrap_or_default(),
-            shown.unwrap_or_default()
-        ),
-    })
+    let fastest = time(best, reading.time_is_per) + &beside_base(best, base);
+    // Whether the state is small, and whether the samples can tell rows apart that differ by 5 %.
+    let small = facts::small_state(reading.result).map(|words| format!(", {words}"));
+    let told_apart = certainty::words(&cells).map(|words| format!("; {words}"));
+    let trust = format!("{}, {}", certainty::counts(&cells), coldness(&cells));
+    Some([
+        ("fastest", fastest + &alike.unwrap_or_default()),
+        ("gain", gain(best, base, &cells)),
+        ("limit", limit(best)),
+        ("trust", trust + &small.unwrap_or_default() + &told_apart.unwrap_or_default()),
+    ])
 }
 
 /// Name, time and interval of a row: `batched-io 2+8io: 143 ms a block (132–159)`. Without duties

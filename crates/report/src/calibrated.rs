@@ -176,8 +176,8 @@ impl ProgramFigures {
         Some(Self { ms, ..Self::from_medians(run, [requests, bytes, cpu_ns, root_ns]) })
     }
 
-    /// The figures beside the time, from medians of whole samples: read requests and bytes of the
-    /// device, nanoseconds of the CPU and of the state root.
+    /// The figures beside the time. `medians` are of whole samples: read requests and bytes of the
+    /// device, then nanoseconds of the CPU and of the state root.
     fn from_medians(run: &RunResult, medians: [Option<f64>; 4]) -> Self {
         let [requests, bytes, cpu_ns, root_ns] = medians;
         let WorkloadFacts { list_account_count, list_slot_count, batch_count, .. } = run.workload;

@@ -4,7 +4,9 @@
 
 use super::{
     Paint,
-    calibrated::{Calibrated, DesignFigures, Figures, ProgramFigures, RankDifference, Row},
+    calibrated::{
+        Calibrated, DesignFigures, Figures, ProgramFigures, RankDifference, Row, Unfinished,
+    },
     page::{Page, Tone, clip, pad_left, pad_right},
     units,
 };
@@ -30,15 +32,14 @@ pub fn calibration_table(calibrated: &Calibrated<'_>, width: usize, paint: Paint
         let name = shown.workload().map_or("a workload", |work| work.scenario.as_str());
         page.labelled(Tone::Alarm, "DISAGREE", &format!("{name}: {}", shown.path.display()));
     }
-    for unfinished in calibrated.unfinished {
-        let text = format!("{}: {}", unfinished.scenario, unfinished.reason);
-        page.labelled(Tone::Warning, "missing", &text);
-    }
+    let unfinished = calibrated.unfinished.iter();
+    let unfinished =
+        unfinished.map(|Unfinished { scenario, reason }| format!("{scenario}: {reason}"));
+    page.each(Tone::Warning, "missing", unfinished);
     page.gap();
-    if let Some(row) = figures.rows.first() {
-        let text = format!("time of a client: {}", row.client.time_includes);
-        page.labelled(Tone::Faint, "note", &text);
-    }
+    let first = figures.rows.first();
+    let includes = first.map(|row| format!("time of a client: {}", row.client.time_includes));
+    page.each(Tone::Faint, "note", includes);
     page.render(paint)
 }
 
@@ -56,10 +57,10 @@ fn ranks(page: &mut Page, figures: &Figures<'_>, of: &DesignFigures) {
     });
     let text = format!("{}: {known} over {workloads}{}", of.design, times.unwrap_or_default());
     page.labelled(Tone::Strong, "ranks", &text);
-    for difference in &of.rank_differences {
-        let words = rank_difference_words(figures, difference);
-        page.labelled(Tone::Plain, "", &format!("parts at {words}"));
-    }
+    let differences = of.rank_differences.iter();
+    let differences =
+        differences.map(|of| format!("parts at {}", rank_difference_words(figures, of)));
+    page.each(Tone::Plain, "", differences);
 }
 
 /// The ranks of a workload in words: `test_x: rank 3 on the client, 9 in ours; its ratio of times
@@ -125,7 +126,6 @@ mod tests {
     use result::{Shown, Stored, example::client};
 
     use super::*;
-    use crate::Unfinished;
 
     /// Workloads of which the first is slow on the client alone, by its CPU time.
     fn results() -> Vec<Shown> {

@@ -35,12 +35,6 @@ impl Column {
         Self { head: [Cow::Borrowed(""), head.into()], rank: 0, values: values.collect() }
     }
 
-    /// A column of values, and one of their intervals.
-    fn with_intervals(head: String, texts: impl Iterator<Item = [String; 2]>) -> [Self; 2] {
-        let (values, intervals): (Vec<_>, Vec<_>) = texts.map(Into::<(_, _)>::into).unzip();
-        [Self::new(head, values.into_iter()), Self::interval(intervals.into_iter())]
-    }
-
     pub(crate) fn interval(values: impl Iterator<Item = String>) -> Self {
         Self::new(INTERVAL, values)
     }
@@ -153,26 +147,28 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// The columns of results with these labels. `value` and `ratio` give the text of a line in a
-    /// result, by their indices, and that of its interval. Ratios are to the first result.
+    /// The columns of results with these labels. A line has its name, and for each result two
+    /// texts with those of their intervals: its value, and its ratio to the first result.
     pub(crate) fn new(
         head: &'static str,
-        names: Vec<String>,
-        labels: &[&str],
-        value: impl Fn(usize, usize) -> [String; 2],
-        ratio: impl Fn(usize, usize) -> [String; 2],
+        labels: &[&String],
+        lines: &[(String, Vec<[[String; 2]; 2]>)],
     ) -> Self {
-        let mut columns: Vec<Column> = Vec::new();
-        for (result, label) in labels.iter().enumerate() {
-            let values = (0..names.len()).map(|line| value(line, result));
-            columns.extend(Column::with_intervals((*label).to_owned(), values));
+        let columns = |head: String, result: usize, which: usize| {
+            let texts =
+                |part: usize| lines.iter().map(move |(_, of)| of[result][which][part].clone());
+            [Column::new(head, texts(0)), Column::interval(texts(1))]
+        };
+        let results = labels.iter().enumerate();
+        let values = results.clone().flat_map(|(at, label)| columns((*label).clone(), at, 0));
+        let ratios = results.skip(1).map(|(at, label)| (at, format!("{label}/{}", labels[0])));
+        let ratios = ratios.flat_map(|(at, label)| columns(label, at, 1));
+        Self {
+            head,
+            names: lines.iter().map(|(name, _)| name.clone()).collect(),
+            columns: values.chain(ratios).collect(),
+            value_count: 2 * labels.len(),
         }
-        let value_count = columns.len();
-        for (result, label) in labels.iter().enumerate().skip(1) {
-            let ratios = (0..names.len()).map(|line| ratio(line, result));
-            columns.extend(Column::with_intervals(format!("{label}/{}", labels[0]), ratios));
-        }
-        Self { head, names, columns, value_count }
     }
 
     /// Writes a line for each name. Where there is no room for all columns, only ratios keep their

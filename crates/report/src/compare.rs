@@ -12,7 +12,6 @@ use serde_json::Value;
 use result::{
     Cell, ClientCell, RunResult, SampleFacts, StoreFacts, Stored,
     comparison::{Change, Comparison, Figure, Row, SCHEMA, Source, Work},
-    databases::DatabaseFacts,
 };
 use variant::CacheMode;
 
@@ -44,8 +43,11 @@ const IGNORED_FACT_ENDINGS: [&str; 12] = [
 /// The key of the command that was run before each sample.
 pub const PREPARE: &str = "prepare";
 
+/// The name of a fact of a `T`, and its value.
+type Named<T, V> = (&'static str, fn(&T) -> V);
+
 /// Counters of a sample that are the same in every run of one build on one state.
-const COUNTERS: [(&str, fn(&SampleFacts) -> Option<u64>); 4] = [
+const COUNTERS: [Named<SampleFacts, Option<u64>>; 4] = [
     ("gas", |sample| Some(sample.gas)),
     ("unique_keys", |sample| Some(sample.unique_keys)),
     ("store_reads", |sample| Some(sample.store_reads)),
@@ -54,7 +56,7 @@ const COUNTERS: [(&str, fn(&SampleFacts) -> Option<u64>); 4] = [
 
 /// Counts that a user chooses for the rows of a design, by the names of their keys below `run.`.
 /// The options on the command line have hyphens.
-pub(crate) const COUNTS: [(&str, fn(&Cell) -> u64); 4] = [
+pub(crate) const COUNTS: [Named<Cell, u64>; 4] = [
     ("threads", |cell| cell.threads),
     ("io_threads", |cell| cell.io_threads),
     ("fibers", |cell| cell.fibers),
@@ -123,15 +125,14 @@ pub(crate) fn difference(change: &Change) -> String {
 /// comparable only with a figure over the same ones.
 fn same_databases(a: &Stored, b: &Stored) -> Result<(), Error> {
     let [of_a, of_b] = [a, b].map(|stored| stored.result.databases.as_slice());
-    if of_a.iter().map(digest).eq(of_b.iter().map(digest)) {
+    let [digests_of_a, digests_of_b] =
+        [of_a, of_b].map(|of| of.iter().map(|database| &database.workload.digest));
+    if digests_of_a.eq(digests_of_b) {
         return Ok(());
     }
     let [on_a, on_b] = [of_a, of_b].map(|databases| match databases {
         [] => "one database".to_owned(),
-        several => {
-            let seeds = several.iter().map(|database| database.workload.seed.to_string());
-            format!("databases of seeds {}", units::joined(seeds, ", "))
-        }
+        several => format!("databases of seeds {}", facts::seeds(several)),
     });
     Err(Error::Other(format!(
         "{} ran on {on_a}, {} on {on_b}: a figure over databases is comparable only over the same \
@@ -139,10 +140,6 @@ fn same_databases(a: &Stored, b: &Stored) -> Result<(), Error> {
         a.path.display(),
         b.path.display()
     )))
-}
-
-fn digest(database: &DatabaseFacts) -> &str {
-    &database.workload.digest
 }
 
 fn source(index: usize, stored: &Stored, first: &Stored) -> Source {
@@ -245,16 +242,12 @@ fn listed(names: impl Iterator<Item = String>) -> Value {
     Value::from(units::any_joined(names, ", "))
 }
 
-fn changed_facts(results: &[&RunResult]) -> Vec<Change> {
+/// Facts of the tool, the machine, the stores and the caches that differ between the runs.
+pub(crate) fn changed_facts(results: &[&RunResult]) -> Vec<Change> {
     let mut changed = changes(results.iter().map(|run| facts_of_run(run)).collect());
     let of_rows: Vec<_> = results.iter().map(|run| facts_of_rows(run)).collect();
     changed.extend(changes_where_run(&of_rows));
     changed
-}
-
-/// Facts of the tool, the machine, the stores and the caches that differ between two runs.
-pub(crate) fn differences(before: &RunResult, after: &RunResult) -> Vec<Change> {
-    changed_facts(&[before, after])
 }
 
 /// Counters by variant, by database where there are several, and by name. Where the samples of a

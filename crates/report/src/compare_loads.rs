@@ -7,7 +7,6 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde_json::Value;
 
 use result::{
-    comparison::Change,
     load_comparison::{LoadComparison, LoadFigure, LoadRow, LoadSide, LoadWork, SCHEMA},
     send::SendResult,
     stats,
@@ -73,7 +72,7 @@ pub fn compare_loads(sides: &[LoadGroup]) -> Result<LoadComparison, Error> {
             pace_value: of.pace_value,
         },
         sides: sides.iter().enumerate().map(|(index, side)| facts(index, side)).collect(),
-        changes: changed(sides),
+        changes: changes(sides.iter().map(facts_of_loads).collect()),
         rows: FIGURES.iter().map(|figure| row(sides, figure)).collect(),
     })
 }
@@ -108,11 +107,6 @@ fn facts(index: usize, side: &LoadGroup) -> LoadSide {
         included_count: loads.clone().map(|load| load.counts.included_count).sum(),
         warning_count: loads.map(|load| load.warnings.len() as u64).sum(),
     }
-}
-
-/// Facts of node and tool that differ between the sides, or within one.
-fn changed(sides: &[LoadGroup]) -> Vec<Change> {
-    changes(sides.iter().map(facts_of_loads).collect())
 }
 
 /// Facts of node and tool, by key.

@@ -54,9 +54,7 @@ pub fn comparison(comparison: &Comparison, notes: &[String], width: usize, paint
     changed(&mut page, "counters", &comparison.counters, "equal: gas, keys, store and block reads");
     table(&mut page, comparison);
     legend(&mut page, comparison);
-    for note in notes {
-        page.labelled(Tone::Warning, "note", note);
-    }
+    page.each(Tone::Warning, "note", notes);
     let text = "times of different runs hold for their minutes only: the intervals are those of the \
                 samples, and a ratio here is no verdict";
     page.labelled(Tone::Faint, "note", text);
@@ -86,20 +84,19 @@ pub(crate) fn changed(page: &mut Page, label: &str, changes: &[Change], none: &s
         format!("{}: {}", change.key, cut(&change.values, absent).join(" → "))
     });
     page.listed(Tone::Warning, label, texts);
-    if let Some(more) = units::beyond(changes.len(), SHOWN_CHANGE_COUNT) {
-        let text = format!("and {} more: --format json", units::count(more));
-        page.labelled(Tone::Warning, "", &text);
-    }
+    let more = units::beyond(changes.len(), SHOWN_CHANGE_COUNT);
+    page.each(Tone::Warning, "", more.map(units::more_in_json));
     page.gap();
 }
 
 /// Writes one line for each variant: the time in each result with its interval, then the ratios.
 fn table(page: &mut Page, Comparison { results, rows, .. }: &Comparison) {
-    let labels: Vec<&str> = results.iter().map(|source| source.label.as_str()).collect();
-    let names = rows.iter().map(|row| row.variant.clone()).collect();
-    let time = |line: usize, result: usize| time(rows[line].figures[result].as_ref());
-    let ratio = |line: usize, result: usize| ratio(rows[line].figures[result].as_ref());
-    Columns::new(TIMES, names, &labels, time, ratio).show(page);
+    let labels: Vec<&String> = results.iter().map(|source| &source.label).collect();
+    let lines = rows.iter().map(|row| {
+        let figures = row.figures.iter().map(Option::as_ref);
+        (row.variant.clone(), figures.map(|figure| [time(figure), ratio(figure)]).collect())
+    });
+    Columns::new(TIMES, &labels, &lines.collect::<Vec<_>>()).show(page);
 }
 
 /// A time and the ends of its interval. Without an interval, the number of samples or databases

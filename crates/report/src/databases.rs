@@ -25,13 +25,12 @@ pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
     if result.databases.is_empty() || cells.is_empty() {
         return;
     }
-    let seeds = result.databases.iter().map(|of| of.workload.seed.to_string());
     let count = result.databases.len();
     let text = format!(
         "{}, of {} {}; each is one value of the figures above",
         units::things(count as u64, "database"),
         if count == 1 { "seed" } else { "seeds" },
-        units::joined(seeds, ", ")
+        facts::seeds(&result.databases)
     );
     page.labelled(Tone::Plain, "built", &text);
     page.gap();

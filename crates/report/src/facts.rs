@@ -2,7 +2,7 @@
 
 use result::{
     Bottleneck, CLIENT_DISAGREES, CacheFacts, Cell, ClientCell, HOST_CACHE_RATIO, RunResult,
-    SampleFacts, WorkloadFacts, stats,
+    SampleFacts, WorkloadFacts, databases::DatabaseFacts, stats,
 };
 use variant::{CacheMode, Design, RootTime, StoreKind};
 
@@ -125,6 +125,11 @@ pub(super) fn unverified_ms(cell: &Cell) -> Option<f64> {
 /// counts. `None` where all blocks were in memory, since 0 is no depth.
 pub(super) fn reads_at_once(cell: &Cell) -> Option<f64> {
     cell.reads_in_flight.filter(|depth| depth.is_finite() && *depth > 0.0)
+}
+
+/// The seeds of databases: `7, 8, 9`.
+pub(super) fn seeds(databases: &[DatabaseFacts]) -> String {
+    units::joined(databases.iter().map(|database| database.workload.seed.to_string()), ", ")
 }
 
 /// Times of the samples after the warm-up.

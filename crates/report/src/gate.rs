@@ -5,7 +5,7 @@ use serde_json::Value;
 use variant::CacheMode;
 
 use result::gate::{
-    Attempt, Calibration, Compared, DecidedBy, GateCell, GateResult, Mode, Verdict,
+    Attempt, Calibration, Compared, DecidedBy, GateCell, GateResult, Mode, Shift, Verdict,
 };
 use result::{Claim, WorkloadFacts};
 
@@ -27,9 +27,8 @@ pub fn gate(result: &GateResult, cache: Option<CacheMode>, width: usize, paint: 
     let verdict = gate.verdict_name();
     let tone = if gate.verdict == Some(Verdict::Pass) { Tone::Strong } else { Tone::Warning };
     page.labelled(tone, "verdict", &format!("{}: {}", verdict.to_uppercase(), gate.reason));
-    if let Some(work) = &result.workload {
-        page.labelled(Tone::Plain, "work", &work_in_words(work, cache));
-    }
+    let work = result.workload.iter().map(|work| work_in_words(work, cache));
+    page.each(Tone::Plain, "work", work);
     for binary in &result.binaries {
         let mut text = match &binary.client {
             Some(client) => format!("{client}, {}", binary.path),
@@ -51,9 +50,7 @@ pub fn gate(result: &GateResult, cache: Option<CacheMode>, width: usize, paint: 
     claims(&mut page, result);
     next(&mut page, result);
     page.gap();
-    for warning in &result.warnings {
-        page.labelled(Tone::Warning, "warning", warning);
-    }
+    page.each(Tone::Warning, "warning", &result.warnings);
     let text = format!("{:.1} s, exit code {}", result.took_s, gate.exit_code);
     page.labelled(Tone::Faint, "took", &text);
     page.render(paint)
@@ -80,15 +77,20 @@ fn baseline(page: &mut Page, compared: &Compared, delta: f64) {
     page.labelled(Tone::Plain, "counters", &text);
     page.listed(Tone::Warning, "", &compared.counter_changes);
     page.listed(Tone::Warning, "unpaired", &compared.only_in_one);
-    if let Some(reference) = &compared.reference {
-        page.labelled(Tone::Plain, "ratios", &format!("times relative to {reference}"));
-    }
-    let ratios = compared.ratios.iter().map(|shift| Line::shifted("ratio", shift, delta));
-    let times = compared.times.iter().map(|shift| Line::shifted("time", shift, delta));
-    let counts = compared.counts.iter();
-    let counts = counts.map(|count| Line::shifted(count.metric.name(), &count.shift, delta));
+    let reference = compared.reference.iter();
+    let reference = reference.map(|reference| format!("times relative to {reference}"));
+    page.each(Tone::Plain, "ratios", reference);
+    let lines = shifts(compared).map(|(name, shift)| Line::shifted(name, shift, delta));
     page.gap();
-    figures::table(page, &ratios.chain(times).chain(counts).collect::<Vec<_>>());
+    figures::table(page, &lines.collect::<Vec<_>>());
+}
+
+/// The changes from stored results, each with the name of its figure: `ratio`, `time` or a count.
+pub(crate) fn shifts(compared: &Compared) -> impl Iterator<Item = (&'static str, &Shift)> {
+    let ratios = compared.ratios.iter().map(|shift| ("ratio", shift));
+    let times = compared.times.iter().map(|shift| ("time", shift));
+    let counts = compared.counts.iter().map(|count| (count.metric.name(), &count.shift));
+    ratios.chain(times).chain(counts)
 }
 
 fn attempt(page: &mut Page, number: u64, attempt: &Attempt, count: usize) {
@@ -201,9 +203,7 @@ pub fn calibration(learned: &Calibration, width: usize, paint: Paint) -> String 
         let text = format!("{:.1} % and more", cell.smallest_delta * 100.0);
         page.labelled(Tone::Plain, "decides", &text);
     }
-    for disturbance in &learned.disturbances {
-        page.labelled(Tone::Warning, "warning", disturbance);
-    }
+    page.each(Tone::Warning, "warning", &learned.disturbances);
     page.render(paint)
 }
 
@@ -213,7 +213,7 @@ mod tests {
 
     use result::{
         example,
-        gate::{Binary, CountShift, EffectiveSetting, LookFacts, Metric, Shift},
+        gate::{Binary, CountShift, EffectiveSetting, LookFacts, Metric},
     };
 
     use super::*;

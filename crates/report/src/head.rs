@@ -15,9 +15,8 @@ use super::{
 
 pub(super) fn work(page: &mut Page, result: &RunResult) {
     work_and_state(page, &result.workload, |_| ());
-    if let Some(command) = &result.prepare {
-        page.labelled(Tone::Plain, "prepare", &format!("before each sample: {command}"));
-    }
+    let prepare = result.prepare.iter().map(|command| format!("before each sample: {command}"));
+    page.each(Tone::Plain, "prepare", prepare);
 }
 
 /// Writes a workload: its size, its lists, its state.
@@ -43,12 +42,9 @@ fn work_and_state(page: &mut Page, workload: &WorkloadFacts, between: impl FnOnc
     let (scenario, fork, seed) = (&workload.scenario, &workload.fork, workload.seed);
     let text = format!("{scenario} on {fork}: {size}; seed {seed}");
     page.labelled(Tone::Plain, "work", &text);
-    if let Some(words) = workload.fill.as_ref().and_then(fill_words) {
-        page.labelled(Tone::Plain, "fill", &words);
-    }
-    if !workload.overridden.is_empty() {
-        page.labelled(Tone::Plain, "", &format!("overridden: {}", workload.overridden.join(", ")));
-    }
+    page.each(Tone::Plain, "fill", workload.fill.as_ref().and_then(fill_words));
+    let overridden = units::any_joined(workload.overridden.iter().map(String::as_str), ", ");
+    page.each(Tone::Plain, "", overridden.map(|keys| format!("overridden: {keys}")));
     between(page);
     let digest = units::digest(&workload.digest);
     let text = format!(
@@ -129,9 +125,7 @@ pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
     let shared = device.shared.as_ref().filter(|_| iops.is_some());
     parts.extend(shared.map(|shared| shared_words(shared, result.started_unix_s)));
     parts.extend(device.reason.clone());
-    if !parts.is_empty() {
-        page.labelled(Tone::Plain, "disk", &parts.join(", "));
-    }
+    page.each(Tone::Plain, "disk", units::any_joined(parts, ", "));
 }
 
 /// The device's ceiling: `185k reads/s of 4 KiB at most (io_uring depth 256)`.

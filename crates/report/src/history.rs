@@ -182,7 +182,7 @@ pub(crate) fn commit(run: &RunResult) -> String {
 /// Facts that differ between two results, except the commit: `stores.rocksdb.checksums: verify →
 /// skip`.
 fn changed_facts(before: &RunResult, after: &RunResult) -> Vec<String> {
-    let mut others = compare::differences(before, after);
+    let mut others = compare::changed_facts(&[before, after]);
     others.retain(|change| !FACTS_OF_COMMIT.contains(&change.key.as_str()));
     let shown = others.iter().take(SHOWN_FACT_COUNT).map(|change| {
         let values = change.values.iter().map(units::json_text);

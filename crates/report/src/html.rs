@@ -72,50 +72,39 @@ pub fn page(results: &[Shown]) -> String {
     sections.extend(phases::profile(&report));
     sections.extend(scaling::list_size(&report));
     sections.extend(heat::section(&report).filter(|_| !is_sweep));
-    sections.push(ground::warnings(&report));
-    sections.push(ground::environment(&report));
-    sections.push(verdict::results(&report));
-    document(&report, &title(&report), &sections)
+    document(&report, &title(&report), sections)
 }
 
 /// The page of a client against our designs over many workloads.
 pub fn calibration(calibrated: &Calibrated<'_>) -> String {
     let report = Report::new(calibrated.results);
     let figures = Figures::new(calibrated);
-    let sections = [
-        calibrated::ranks(&figures),
-        calibrated::workloads(&figures, calibrated.unfinished),
-        ground::warnings(&report),
-        ground::environment(&report),
-        verdict::results(&report),
-    ];
+    let workloads = calibrated::workloads(&figures, calibrated.unfinished);
+    let sections = vec![calibrated::ranks(&figures), workloads];
     let client = figures.rows.first().map_or("a client", |row| row.client.client.as_str());
     let count = units::things(figures.rows.len() as u64, "workload");
     let title = esc(&format!("{client} against our designs on {count}"));
-    document(&report, &title, &sections)
+    document(&report, &title, sections)
 }
 
 /// The page of a history: `results` are in the order of time.
 pub fn history(results: &[Shown]) -> String {
     let report = Report::new(results);
     let groups = groups(results);
-    let sections = [
-        history::changes(&groups),
-        history::charts(&groups),
-        history::points(&report, &groups),
-        ground::warnings(&report),
-        ground::environment(&report),
-        verdict::results(&report),
-    ];
-    document(&report, &format!("History of {}", title(&report)), &sections)
+    let points = history::points(&report, &groups);
+    let sections = vec![history::changes(&groups), history::charts(&groups), points];
+    document(&report, &format!("History of {}", title(&report)), sections)
 }
 
-fn document(report: &Report<'_>, title: &str, sections: &[Section]) -> String {
+/// The page of these sections, and of those that all pages of results have.
+fn document(report: &Report<'_>, title: &str, mut sections: Vec<Section>) -> String {
+    let conditions = [ground::warnings(report), ground::environment(report)];
+    sections.extend(conditions.into_iter().chain([verdict::results(report)]));
     shell(&Parts {
         title,
         header: &work(report),
         verdict: &verdict::html(report),
-        sections,
+        sections: &sections,
         source_count: report.sources.len(),
         report: Some(report),
     })

@@ -50,9 +50,7 @@ pub fn io_table(result: &IoResult, width: usize, paint: Paint) -> String {
         points(&mut page, store);
         page.gap();
     }
-    for text in &result.warnings {
-        page.labelled(Tone::Warning, "warning", text);
-    }
+    page.each(Tone::Warning, "warning", &result.warnings);
     let found = conclude(result).unwrap_or_else(|| "nothing was measured".to_owned());
     page.labelled(Tone::Strong, "found", &found);
     page.gap();

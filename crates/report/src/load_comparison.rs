@@ -69,21 +69,19 @@ fn note(comparison: &LoadComparison) -> String {
 
 fn table(page: &mut Page, comparison: &LoadComparison) {
     let LoadComparison { sides, rows, .. } = comparison;
-    let labels: Vec<&str> = sides.iter().map(|side| side.label.as_str()).collect();
-    let names = rows.iter().map(|row| name(&row.key).to_owned()).collect();
-    let median = |line: usize, side: usize| {
-        let LoadRow { key, figures } = &rows[line];
-        let text = |value| words(key, value);
-        let ends = figures[side].and_then(|figure| figure.ci95);
-        let ends = units::interval(ends, sides[side].load_count, text);
-        [units::or_unknown(figures[side].map(|figure| text(figure.median))), ends]
-    };
-    let ratio = |line: usize, side: usize| {
-        let figure = rows[line].figures[side];
-        let ends = figure.and_then(|figure| figure.ratio_ci95);
-        ratio_words(figure.and_then(|figure| figure.ratio), ends, least_count())
-    };
-    Columns::new("median", names, &labels, median, ratio).show(page);
+    let labels: Vec<&String> = sides.iter().map(|side| &side.label).collect();
+    let lines = rows.iter().map(|LoadRow { key, figures }| {
+        let figures = figures.iter().zip(sides).map(|(figure, side)| {
+            let median = units::or_unknown(figure.map(|figure| words(key, figure.median)));
+            let ends = figure.and_then(|figure| figure.ci95);
+            let ends = units::interval(ends, side.load_count, |end| words(key, end));
+            let ratio_ends = figure.and_then(|figure| figure.ratio_ci95);
+            let ratio = figure.and_then(|figure| figure.ratio);
+            [[median, ends], ratio_words(ratio, ratio_ends, least_count())]
+        });
+        (name(key).to_owned(), figures.collect())
+    });
+    Columns::new("median", &labels, &lines.collect::<Vec<_>>()).show(page);
 }
 
 /// The name of a figure on the page, by its key in a load.

@@ -121,8 +121,8 @@ fn differing(sides: &[Side<'_>]) -> Vec<Differing> {
     let (apart, others): (Vec<_>, Vec<_>) = COUNTS
         .into_iter()
         .map(|(name, count)| {
-            let values = |side: &Side<'_>| side.cells.iter().map(|cell| count(cell)).collect();
-            Differing { name, values: sides.iter().map(values).collect() }
+            let values = sides.iter().map(|side| side.cells.iter().map(|cell| count(cell)));
+            Differing { name, values: values.map(Iterator::collect).collect() }
         })
         .filter(|of| of.values.iter().any(|values| *values != of.values[0]))
         .partition(Differing::is_apart);

@@ -78,6 +78,16 @@ impl Page {
         }
     }
 
+    /// Adds paragraphs, each with the label.
+    pub(super) fn each(
+        &mut self,
+        tone: Tone,
+        label: &str,
+        texts: impl IntoIterator<Item = impl AsRef<str>>,
+    ) {
+        texts.into_iter().for_each(|text| self.labelled(tone, label, text.as_ref()));
+    }
+
     /// Adds paragraphs, of which only the first has the label.
     pub(super) fn listed(
         &mut self,

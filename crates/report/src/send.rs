@@ -3,7 +3,7 @@
 
 use result::{
     Percentiles,
-    send::{SendBlock, SendCounts, SendResult},
+    send::{SendBlock, SendCounts, SendErrors, SendResult},
 };
 
 use super::{
@@ -37,9 +37,7 @@ pub fn send_table(result: &SendResult, width: usize, paint: Paint) -> String {
     blocks(&mut page, &result.blocks);
     page.gap();
     troubles(&mut page, result);
-    for text in &result.warnings {
-        page.labelled(Tone::Warning, "warning", text);
-    }
+    page.each(Tone::Warning, "warning", &result.warnings);
     page.gap();
     page.labelled(if is_whole { Tone::Strong } else { Tone::Alarm }, "found", &conclude(result));
     page.render(paint)
@@ -163,12 +161,9 @@ fn blocks(page: &mut Page, all: &[SendBlock]) {
 }
 
 fn troubles(page: &mut Page, result: &SendResult) {
-    let deepest =
-        result.pool.iter().map(|at| at.pending_count.saturating_add(at.queued_count)).max();
-    if let Some(deepest) = deepest {
-        let text = format!("{} at most", units::things(deepest, "transaction"));
-        page.labelled(Tone::Plain, "pool", &text);
-    }
+    let depths = result.pool.iter().map(|at| at.pending_count.saturating_add(at.queued_count));
+    let deepest = depths.max().map(|depth| units::things(depth, "transaction") + " at most");
+    page.each(Tone::Plain, "pool", deepest);
     let attempts = &result.attempts;
     let parts = counted(&[
         (attempts.retry_count, "calls repeated with the same bytes"),
@@ -178,20 +173,13 @@ fn troubles(page: &mut Page, result: &SendResult) {
         (attempts.nonce_corrected_count, "nonces corrected from the node"),
         (attempts.twice_count, "IN BLOCKS TWICE"),
     ]);
-    if !parts.is_empty() {
-        page.labelled(Tone::Plain, "again", &parts.join(", "));
-    }
+    page.each(Tone::Plain, "again", units::any_joined(parts, ", "));
     let of_sending = result.errors.iter().map(|errors| ("sending", errors));
     let of_reading = result.read_errors.iter().map(|errors| ("reading blocks", errors));
-    for (doing, errors) in of_sending.chain(of_reading) {
-        let text = format!(
-            "{} {} while {doing}; the first: {}",
-            units::count(errors.count),
-            errors.kind,
-            errors.first
-        );
-        page.labelled(Tone::Warning, "errors", &text);
-    }
+    let errors = of_sending.chain(of_reading).map(|(doing, SendErrors { kind, count, first })| {
+        format!("{} {kind} while {doing}; the first: {first}", units::count(*count))
+    });
+    page.each(Tone::Warning, "errors", errors);
     let reorgs = &result.reorgs;
     if reorgs.count > 0 {
         let text = format!(

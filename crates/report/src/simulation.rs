@@ -23,9 +23,7 @@ pub fn simulation(simulation: &Simulation, width: usize, paint: Paint) -> String
     );
     page.labelled(Tone::Plain, "work", &text);
     page.labelled(Tone::Plain, "costs", &costs(&simulation.costs));
-    for text in &simulation.assumptions {
-        page.labelled(Tone::Faint, "assumed", text);
-    }
+    page.each(Tone::Faint, "assumed", &simulation.assumptions);
     page.gap();
     predictions(&mut page, &simulation.rows);
     if !simulation.checks.is_empty() {
@@ -125,8 +123,8 @@ fn found(simulation: &Simulation) -> String {
     let Some(fastest) = fastest else { return "nothing was asked for".to_owned() };
     let rate = units::number(fastest.tx_per_s);
     let mut text = format!("predicted at most {rate} tx/s: {}", name(fastest));
-    let errors = simulation.checks.iter().filter(|row| !row.is_source).map(|row| row.error.abs());
-    let errors: Vec<f64> = errors.collect();
+    let checks = simulation.checks.iter().filter(|row| !row.is_source);
+    let errors: Vec<f64> = checks.map(|row| row.error.abs()).collect();
     if !errors.is_empty() {
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
         let most = errors.iter().copied().fold(0.0, f64::max);

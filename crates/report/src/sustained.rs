@@ -34,9 +34,7 @@ pub(super) fn sustained(page: &mut Page, reading: &Reading<'_>) {
         let sample = &cell.samples[index];
         let label = if reading.time_is_per == "block" { "blocks" } else { "batches" };
         page.labelled(Tone::Plain, label, &format!("{}: {}", cell.variant, times(cell, sample)));
-        if let Some(words) = writes(cell, sample) {
-            page.labelled(Tone::Plain, "", &words);
-        }
+        page.each(Tone::Plain, "", writes(cell, sample));
     }
     page.gap();
 }
@@ -78,7 +76,7 @@ fn writes(cell: &Cell, sample: &SampleFacts) -> Option<String> {
         let [before, peak, after] = bytes;
         parts.push(format!("files {before} before, {peak} at most, {after} after"));
     }
-    (!parts.is_empty()).then(|| parts.join("; "))
+    units::any_joined(parts, "; ")
 }
 
 /// Bytes written by the store, over the bytes of the commits: `by rocksdb 3.05: log 1.00, 12

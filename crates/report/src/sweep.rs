@@ -58,16 +58,13 @@ fn head(page: &mut Page, merged: &Merged) {
     page.listed(Tone::Plain, "in all", units::any_joined(fixed, ", "));
     let program = merged.program.name();
     page.labelled(Tone::Plain, "made by", &format!("stress {program}"));
-    if let Some(words) = sweep.left_out_words() {
-        let text = format!("{words}; the other's figures stand in their place");
-        page.labelled(Tone::Plain, "left out", &text);
-    }
+    let left_out = sweep.left_out_words();
+    let left_out = left_out.map(|of| format!("{of}; the other's figures stand in their place"));
+    page.each(Tone::Plain, "left out", left_out);
     if !merged.missing.is_empty() {
         page.labelled(Tone::Warning, "MISSING", &format!("cells {}", ranges(&merged.missing)));
     }
-    for doubt in &merged.doubts {
-        page.labelled(Tone::Warning, "doubt", doubt);
-    }
+    page.each(Tone::Warning, "doubt", &merged.doubts);
     if merged.doubts.is_empty() {
         let text = "equal in cells of equal work: gas, keys of the lists, store reads of a variant";
         page.labelled(Tone::Plain, "counters", text);
@@ -90,10 +87,9 @@ fn warnings(page: &mut Page, merged: &Merged) {
         let others = if *has_others { ", with other numbers in the others" } else { "" };
         page.labelled(Tone::Warning, "warning", &format!("{text} ({of}{others})"));
     }
-    if let Some(more) = units::beyond(all.len(), SHOWN_WARNING_COUNT) {
-        let text = format!("and {} more: each cell's result has them", units::count(more));
-        page.labelled(Tone::Warning, "warning", &text);
-    }
+    let more = units::beyond(all.len(), SHOWN_WARNING_COUNT).map(units::count);
+    let more = more.map(|more| format!("and {more} more: each cell's result has them"));
+    page.each(Tone::Warning, "warning", more);
 }
 
 /// One line for each cell and variant.

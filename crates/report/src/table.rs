@@ -35,9 +35,7 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         head::device(&mut page, &reading);
         notes(&mut page, &reading);
     }
-    for text in &result.warnings {
-        page.labelled(Tone::Warning, "warning", text);
-    }
+    page.each(Tone::Warning, "warning", &result.warnings);
     page.gap();
     if !reading.disagrees {
         claims(&mut page, result);
@@ -85,7 +83,7 @@ fn answers(page: &mut Page, reading: &Reading<'_>) {
         if let Some(store) = answer.store {
             page.line(Tone::Faint, store.name());
         }
-        for (index, (label, text)) in answer.lines().into_iter().enumerate() {
+        for (index, (label, text)) in answer.lines.iter().enumerate() {
             let tone = if index == 0 { Tone::Strong } else { Tone::Plain };
             page.labelled(tone, label, text);
         }
@@ -131,21 +129,17 @@ fn notes(page: &mut Page, reading: &Reading<'_>) {
             page.labelled(Tone::Warning, "odd", &text);
         }
     }
-    if let Some(reason) = &reading.result.not_whole {
-        page.labelled(Tone::Warning, "whole", &format!("not run: {reason}"));
-    }
+    let not_whole = reading.result.not_whole.as_ref();
+    page.each(Tone::Warning, "whole", not_whole.map(|reason| format!("not run: {reason}")));
 }
 
 fn disagreements(page: &mut Page, result: &RunResult) {
     page.line(Tone::Alarm, &facts::disagreement(result).to_uppercase());
     page.line(Tone::Alarm, "No figure of this run is to be believed; none is shown.");
-    for text in result.disagreements.iter().take(SHOWN_DISAGREEMENT_COUNT) {
-        page.labelled(Tone::Alarm, "differs", text);
-    }
-    if let Some(more) = units::beyond(result.disagreements.len(), SHOWN_DISAGREEMENT_COUNT) {
-        let text = format!("and {} more: --format json", units::count(more));
-        page.labelled(Tone::Alarm, "", &text);
-    }
+    let shown = result.disagreements.iter().take(SHOWN_DISAGREEMENT_COUNT);
+    page.each(Tone::Alarm, "differs", shown);
+    let more = units::beyond(result.disagreements.len(), SHOWN_DISAGREEMENT_COUNT);
+    page.each(Tone::Alarm, "", more.map(units::more_in_json));
 }
 
 /// Writes the profile of a variant: the functions that ran most often, each with its share of the
@@ -187,17 +181,15 @@ fn claims(page: &mut Page, result: &RunResult) {
         let claims = units::things(expects.count, "claim");
         page.labelled(Tone::Plain, "claims", &format!("{claims} of the scenario: {status}"));
     }
-    let mut label = "claims";
-    let held = expects.claims.iter().filter(|claim| claim.verdict == ClaimVerdict::Holds).count();
-    if held > 0 {
-        page.labelled(Tone::Plain, label, &format!("{held} of {} hold", expects.claims.len()));
-        label = "";
-    }
-    for claim in expects.claims.iter().filter(|claim| claim.verdict != ClaimVerdict::Holds) {
+    let (held, others): (Vec<_>, Vec<_>) =
+        expects.claims.iter().partition(|claim| claim.verdict == ClaimVerdict::Holds);
+    let held_words = format!("{} of {} hold", held.len(), expects.claims.len());
+    page.listed(Tone::Plain, "claims", Some(held_words).filter(|_| !held.is_empty()));
+    for (index, claim) in others.into_iter().enumerate() {
         let fails = claim.verdict == ClaimVerdict::Fails;
         let tone = if fails { Tone::Alarm } else { Tone::Warning };
+        let label = if index == 0 && held.is_empty() { "claims" } else { "" };
         page.labelled(tone, label, &claim_words(claim));
-        label = "";
     }
     page.gap();
 }

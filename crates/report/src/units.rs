@@ -54,6 +54,11 @@ pub(crate) fn beyond(count: usize, shown: usize) -> Option<u64> {
     Some(count.saturating_sub(shown) as u64).filter(|more| *more > 0)
 }
 
+/// The text for entries that a page leaves out.
+pub(crate) fn more_in_json(entries: u64) -> String {
+    format!("and {} more: --format json", count(entries))
+}
+
 /// A number of a result, which may be unknown, with every digit.
 pub(crate) trait Exact: Copy {
     /// The number; `None` where it is not known, or not finite.

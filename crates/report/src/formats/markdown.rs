@@ -122,8 +122,7 @@ fn run_lines(run: &RunResult, name: &str) -> Vec<String> {
     lines.push(format!("- {name}{interrupted}{conclusion}"));
     if !run.databases.is_empty() {
         let count = units::things(run.databases.len() as u64, "database");
-        let seeds = run.databases.iter().map(|of| of.workload.seed.to_string());
-        let seeds = units::joined(seeds, ", ");
+        let seeds = facts::seeds(&run.databases);
         let line = format!("{count}, of seeds {seeds}; each is one value of a figure");
         lines.push(format!("- {}", text(&line)));
     }

@@ -52,7 +52,6 @@ pub(super) fn ranks(figures: &Figures<'_>) -> Section {
 
 /// The part with the figures of each workload.
 pub(super) fn workloads(figures: &Figures<'_>, unfinished: &[Unfinished]) -> Section {
-    let rows: Vec<_> = figures.rows.iter().flat_map(row_lines).collect();
     let heads = [
         "Workload",
         "Program",
@@ -76,7 +75,8 @@ pub(super) fn workloads(figures: &Figures<'_>, unfinished: &[Unfinished]) -> Sec
              client’s root is by its own log.",
         esc(includes)
     );
-    let body = format!("{}{missing}", markup::table("Each workload", &heads, &rows));
+    let rows = figures.rows.iter().flat_map(row_lines);
+    let body = format!("{}{missing}", markup::table("Each workload", &heads, rows));
     let results = figures.rows.iter().map(|row| row.result).collect();
     Section::new("workloads", "Each workload", lede, body, results)
 }

@@ -94,5 +94,5 @@ fn each(run: &RunResult, seeds: &[String], rows: &[&Row<'_>]) -> String {
         [seed.clone()].into_iter().chain(times).collect::<Vec<_>>()
     });
     let title = "Milliseconds per batch on each database";
-    markup::fold(title, &markup::table(title, &heads, &lines.collect::<Vec<_>>()))
+    markup::fold(title, &markup::table(title, &heads, lines))
 }

@@ -116,9 +116,8 @@ pub(super) fn environment(report: &Report<'_>) -> Section {
 /// A table of facts. Each value of a fact stands once; where results differ, their labels stand
 /// beside it.
 fn by_result(report: &Report<'_>, title: &str, rows: &[(String, Vec<String>)]) -> String {
-    let lines: Vec<Vec<String>> =
-        rows.iter().map(|(name, values)| vec![esc(name), values_of(report, values)]).collect();
-    markup::table(title, &["Fact", "Value"], &lines)
+    let lines = rows.iter().map(|(name, values)| [esc(name), values_of(report, values)]);
+    markup::table(title, &["Fact", "Value"], lines)
 }
 
 /// The different values of a fact, with the labels of their results.

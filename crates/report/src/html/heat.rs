@@ -86,7 +86,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         let title = if maps.len() == 1 { String::new() } else { title(report, map) };
         draw(report, map, &title, scale)
     });
-    let body = format!("<div class=\"maps\">{}</div>", markup::charts(&html.collect::<Vec<_>>()));
+    let body = format!("<div class=\"maps\">{}</div>", markup::charts(html));
     let [down, across] = maps[0].axes.map(|index| report.setting_name(index));
     let left_out = maps.iter().flat_map(|map| &map.rows).any(|row| row.is_left_out);
     let left_out = if left_out { LEFT_OUT } else { "" };
@@ -153,10 +153,10 @@ fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str, scale: Scale) -> St
         [corner.as_str()].into_iter().chain(across.iter().map(|of| of.text.as_str())).collect();
     let rows = down.iter().map(|value| {
         let fields = across.iter().map(|other| field(report, map, map.field(value, other), scale));
-        [esc(&value.text)].into_iter().chain(fields).collect()
+        [esc(&value.text)].into_iter().chain(fields).collect::<Vec<_>>()
     });
     let caption = format!("Heat map {title}");
-    let table = markup::table_as("heat", &caption, &heads, &rows.collect::<Vec<_>>());
+    let table = markup::table_as("heat", &caption, &heads, rows);
     format!("<figure>{}{table}</figure>\n", markup::over(title))
 }
 

@@ -121,10 +121,12 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
             chart(kind, title, &Report::best_of_designs(&Report::most_duties(rows)))
         })
         .collect();
-    let mut body = markup::charts(&charts);
-    if charts.is_empty() {
-        body.push_str("<p>Too few values for a percentile: the largest ones are in the table.</p>");
-    }
+    let mut body = match charts.is_empty() {
+        true => {
+            "<p>Too few values for a percentile: the largest ones are in the table.</p>".to_owned()
+        }
+        false => markup::charts(charts),
+    };
     let drawn = panels.iter().flat_map(|(title, rows)| {
         let mut rows = Report::best_of_designs(&Report::most_duties(rows));
         rows.retain(|row| !(kind.histogram)(&row.cell).is_empty());
@@ -227,11 +229,11 @@ fn ranges(report: &Report<'_>, kind: &Kind, rows: &[&Row<'_>]) -> String {
             let index = buckets.position(|bucket| bucket.up_to_ns == *end);
             index.map_or_else(String::new, |index| markup::count((kind.count)(&row.cell, index)))
         });
-        [units::time_ns(*end as f64)].into_iter().chain(counts).collect()
+        [units::time_ns(*end as f64)].into_iter().chain(counts).collect::<Vec<_>>()
     });
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let caption = format!("{}, as a histogram", kind.title);
-    markup::table(&caption, &heads, &lines.collect::<Vec<_>>())
+    markup::table(&caption, &heads, lines)
 }
 
 fn table(report: &Report<'_>, kind: &Kind, rows: &[&Row<'_>]) -> String {
@@ -251,5 +253,5 @@ fn table(report: &Report<'_>, kind: &Kind, rows: &[&Row<'_>]) -> String {
         cells.extend(finds().map(|find| number(kind.figure(row, find), units::time_ns)));
         cells
     });
-    markup::table(kind.title, &heads, &rows.collect::<Vec<_>>())
+    markup::table(kind.title, &heads, rows)
 }

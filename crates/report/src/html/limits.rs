@@ -113,7 +113,7 @@ fn blocks(rows: &[Row<'_>]) -> Section {
         })
     });
     let heads = ["Load and design", "Limit", "Gas of the header", "Longest time"];
-    let table = markup::table("Blocks", &heads, &lines.collect::<Vec<_>>());
+    let table = markup::table("Blocks", &heads, lines);
     Section::new("blocks", "Blocks", lede, table, Vec::new())
 }
 

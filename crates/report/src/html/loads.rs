@@ -186,17 +186,11 @@ fn histogram(load: &Load<'_>) -> String {
     if load.latency.inclusion_histogram.is_empty() && load.latency.open_histogram.is_empty() {
         return format!("<p class=\"over\">{}</p>{}\n", esc(&name(load)), unknown());
     }
-    let point = |(index, bucket): (usize, &Bucket), words: &str| {
-        let up_to_ns = bucket.up_to_ns as f64;
-        (up_to_ns, index, format!(" {words}, up to {}", units::time_ns(up_to_ns)))
-    };
-    let included = load.latency.inclusion_histogram.iter().enumerate().map(|bucket| {
-        let (x, index, words) = point(bucket, "in a block");
-        (x, figure!(load, latency.inclusion_histogram[index].count), words)
+    let included = bins("in a block", &load.latency.inclusion_histogram, |index| {
+        figure!(load, latency.inclusion_histogram[index].count)
     });
-    let open = load.latency.open_histogram.iter().enumerate().map(|bucket| {
-        let (x, index, words) = point(bucket, "in no block");
-        (x, figure!(load, latency.open_histogram[index].count), words)
+    let open = bins("in no block", &load.latency.open_histogram, |index| {
+        figure!(load, latency.open_histogram[index].count)
     });
     let mut all = vec![series("in a block", 0, included)];
     if load.latency.open_count > 0 {
@@ -219,6 +213,18 @@ fn histogram(load: &Load<'_>) -> String {
         guides: guides.collect(),
     };
     chart.figure(&name(load), "")
+}
+
+/// The points of a histogram's series.
+fn bins(
+    name: &str,
+    buckets: &[Bucket],
+    count: impl Fn(usize) -> Option<Figure>,
+) -> impl Iterator<Item = (f64, Option<Figure>, String)> {
+    buckets.iter().enumerate().map(move |(index, bucket)| {
+        let up_to_ns = bucket.up_to_ns as f64;
+        (up_to_ns, count(index), format!(" {name}, up to {}", units::time_ns(up_to_ns)))
+    })
 }
 
 /// The part on the node's pool of transactions; `None` where no node reported it.

@@ -56,30 +56,20 @@ pub(super) const fn shape(design: Design) -> &'static str {
 
 /// `rules` with the designs' rules in place of the comments that name them.
 pub(super) fn style(rules: &str) -> String {
-    let of = |rule: fn(&Design, &Look) -> String| -> String {
-        Design::ALL.iter().map(|design| rule(design, look(*design))).collect()
-    };
-    rules
-        .replace(
-            "/*light colours of designs*/",
-            &of(|of, look| format!("--d-{of}: {}; ", look.light)),
-        )
-        .replace(
-            "/*dark colours of designs*/",
-            &of(|of, look| format!("--d-{of}: {}; ", look.dark)),
-        )
-        .replace(
-            "/*classes of designs*/",
-            &of(|of, _| format!(".d-{of} {{ --c: var(--d-{of}); }}\n")),
-        )
-        .replace(
-            "/*dashes of designs*/",
-            &of(|of, look| {
-                let rule =
-                    |dashes| format!(".line.d-{of} line {{ stroke-dasharray: {dashes}; }}\n");
-                look.dashes.map(rule).unwrap_or_default()
-            }),
-        )
+    let mut all = [(); 4].map(|()| String::new());
+    let [light, dark, classes, dashes] = &mut all;
+    for design in Design::ALL {
+        let look = look(*design);
+        light.push_str(&format!("--d-{design}: {}; ", look.light));
+        dark.push_str(&format!("--d-{design}: {}; ", look.dark));
+        classes.push_str(&format!(".d-{design} {{ --c: var(--d-{design}); }}\n"));
+        let of_lines = |own| format!(".line.d-{design} line {{ stroke-dasharray: {own}; }}\n");
+        dashes.extend(look.dashes.map(of_lines));
+    }
+    let places = ["light colours", "dark colours", "classes", "dashes"].iter().zip(&all);
+    places.fold(rules.to_owned(), |css, (place, rules)| {
+        css.replace(&format!("/*{place} of designs*/"), rules)
+    })
 }
 
 #[cfg(test)]

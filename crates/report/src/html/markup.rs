@@ -115,13 +115,22 @@ pub(super) fn not_applicable(reason: &str) -> String {
 }
 
 /// A table that a narrow page scrolls sideways, with a caption for screen readers.
-pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn table(
+    caption: &str,
+    heads: &[&str],
+    rows: impl IntoIterator<Item: AsRef<[String]>>,
+) -> String {
     table_as("", caption, heads, rows)
 }
 
 /// A [`table`] with a CSS class. A field may be a whole `<td>` or `<th>` element with its own
 /// attributes.
-pub(super) fn table_as(class: &str, caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn table_as(
+    class: &str,
+    caption: &str,
+    heads: &[&str],
+    rows: impl IntoIterator<Item: AsRef<[String]>>,
+) -> String {
     let mut text = format!(
         "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"><table class=\"{class}\">\
          <caption class=\"sr\">{caption}</caption><thead><tr>",
@@ -131,7 +140,7 @@ pub(super) fn table_as(class: &str, caption: &str, heads: &[&str], rows: &[Vec<S
     text.push_str("</tr></thead><tbody>\n");
     for row in rows {
         text.push_str("<tr>");
-        text.extend(row.iter().enumerate().map(|(index, cell)| match index {
+        text.extend(row.as_ref().iter().enumerate().map(|(index, cell)| match index {
             _ if cell.starts_with("<td") || cell.starts_with("<th") => cell.clone(),
             0 => format!("<th scope=\"row\">{cell}</th>"),
             _ => format!("<td>{cell}</td>"),
@@ -152,11 +161,9 @@ pub(super) fn table_of<R>(
     columns: &[Column<'_, R>],
 ) -> String {
     let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
-    let lines: Vec<Vec<String>> = rows
-        .into_iter()
-        .map(|row| columns.iter().map(|(_, field)| field(&row)).collect())
-        .collect();
-    table(caption, &heads, &lines)
+    let lines = rows.into_iter();
+    let lines = lines.map(|row| columns.iter().map(|(_, field)| field(&row)).collect::<Vec<_>>());
+    table(caption, &heads, lines)
 }
 
 /// The title of a figure, where it has one.
@@ -217,7 +224,8 @@ pub(super) fn fold(summary: &str, body: &str) -> String {
 }
 
 /// The first charts, then the others folded away.
-pub(super) fn charts(charts: &[String]) -> String {
+pub(super) fn charts(charts: impl IntoIterator<Item = String>) -> String {
+    let charts: Vec<String> = charts.into_iter().collect();
     let (open, folded) = charts.split_at(charts.len().min(OPEN_CHART_COUNT));
     let more = match folded {
         [] => String::new(),

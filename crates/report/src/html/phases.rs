@@ -42,13 +42,12 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         );
         let bars =
             phases.iter().map(|phase| bar(time(row, *phase).as_ref(), wall.as_ref(), design));
-        [name, bar(wall.as_ref(), None, design)].into_iter().chain(bars).collect()
+        [name, bar(wall.as_ref(), None, design)].into_iter().chain(bars).collect::<Vec<_>>()
     });
-    let lines: Vec<Vec<String>> = lines.collect();
     let names: Vec<String> = phases.iter().map(|phase| heading(*phase)).collect();
     let heads: Vec<&str> =
         ["Variant", "Wall"].into_iter().chain(names.iter().map(String::as_str)).collect();
-    let body = markup::table_as("phases", "Phases by variant", &heads, &lines);
+    let body = markup::table_as("phases", "Phases by variant", &heads, lines);
     let some = if rows.len() < report.rows.len() {
         " Shown is the fastest variant of each design."
     } else {
@@ -123,14 +122,13 @@ fn source_html(report: &Report<'_>, run: &Part<'_, RunResult>) -> Option<String>
         count(figure!(run, profile?.sample_count))
     );
     let rows = profile.frames.iter().enumerate().map(|(index, frame)| {
-        vec![
+        [
             format!("<code>{}</code>", esc(&frame.name)),
             percent(figure!(run, profile?.frames[index].self_share)),
             percent(figure!(run, profile?.frames[index].total_share)),
         ]
     });
-    let rows: Vec<_> = rows.collect();
     let heads = ["Function", "Self", "With callees"];
-    let table = markup::table("Functions by share of the CPU’s time", &heads, &rows);
+    let table = markup::table("Functions by share of the CPU’s time", &heads, rows);
     Some(format!("{caption}{table}"))
 }

@@ -77,7 +77,7 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
             lines.iter().filter(|line| panel.iter().any(|row| std::ptr::eq(*row, line[0].row)));
         chart(report, kind, title, &own.collect::<Vec<_>>())
     });
-    let body = markup::charts(&charts.collect::<Vec<_>>());
+    let body = markup::charts(charts);
     let lede = "Median throughput with its 95 % interval where there is one; both axes are \
                logarithmic. Single samples are joined by no line. A dotted line is <em>ideal</em>, for the first \
                line of each design: twice the threads, twice the throughput. The dashed line is the <em>device’s \
@@ -220,7 +220,7 @@ pub(super) fn list_size(report: &Report<'_>) -> Option<Section> {
         return None;
     }
     let charts = best.iter().map(|(title, rows)| list_chart(report, title, rows));
-    let mut body = markup::charts(&charts.collect::<Vec<_>>());
+    let mut body = markup::charts(charts);
     let rows: Vec<&Row<'_>> = best.iter().flat_map(|(_, rows)| rows).copied().collect();
     body.push_str(&markup::fold("The points as a table", &list_table(report, &rows)));
     let lede = "The encoded length of all lists in the form that a design takes, beside the median \

@@ -40,9 +40,9 @@ pub(super) fn samples(report: &Report<'_>) -> Option<Section> {
         vec![name, units::joined(outliers, ", "), units::joined(times, ", ")]
     });
     let heads = ["Variant", "Outliers", "Time of each sample"];
-    let table = markup::table("Samples in order", &heads, &lines.collect::<Vec<_>>());
+    let table = markup::table("Samples in order", &heads, lines);
     let charts = panels.iter().map(|(title, rows)| sample_chart(title, rows));
-    let body = markup::charts(&charts.collect::<Vec<_>>());
+    let body = markup::charts(charts);
     let lede = "Wall time of each sample of the fastest variant of each design, in the order in which they were \
                taken. A line joins samples that count; a warm-up stands alone. A trend or a step is a \
                machine that changed while it measured. An outlier lies 1.5 interquartile ranges \

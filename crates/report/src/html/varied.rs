@@ -38,13 +38,12 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         let left_out = source.shown.left_out.iter();
         [own].into_iter().chain(left_out.map(|keys| left_out_row(source, keys, &columns)))
     });
-    let rows: Vec<_> = rows.collect();
     let left_out = if has_left_out { LEFT_OUT } else { "" };
     let lede = format!(
         "Each result by its letter, with the settings in which the results differ. All others are \
              the same in all of them. <em>Best</em> is the highest median of a result, among whole blocks where it has such rows.{left_out}"
     );
-    let body = markup::table("Settings that vary", &heads, &rows);
+    let body = markup::table("Settings that vary", &heads, rows);
     Some(Section::new("varied", "Settings that vary", lede, body, Vec::new()))
 }
 

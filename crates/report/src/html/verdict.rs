@@ -107,30 +107,20 @@ fn result_html(
         let name = source.shown.path.display().to_string();
         html.push_str(&format!("<h3>{} <small>{}</small></h3>", source.label, esc(&name)));
     }
-    let lines: Vec<&Line> = lines
-        .iter()
-        .filter(|line| Some(line.text.as_str()) != shown_headline || !line.more.is_empty())
-        .collect();
-    if !lines.is_empty() {
-        html.push_str("<ul class=\"lines\">\n");
-    }
-    for Line { grade, text, more } in &lines {
+    let items = lines.iter().filter_map(|Line { grade, text, more }| {
         let text = match Some(text.as_str()) == shown_headline {
+            true if more.is_empty() => return None,
             true => more.trim_start_matches([':', ';', ' ']).to_owned(),
             false => format!("{}{more}", esc(text)),
         };
         let text = markup::signed(grade.sign(), &text);
-        html.push_str(&format!("<li class=\"{}\">{text}</li>\n", grade.class()));
-    }
-    if !lines.is_empty() {
-        html.push_str("</ul>");
-    }
+        Some(format!("<li class=\"{}\">{text}</li>\n", grade.class()))
+    });
+    let items = units::any_joined(items, "");
+    html.extend(items.map(|items| format!("<ul class=\"lines\">\n{items}</ul>")));
     let sound = source.shown.run().filter(|_| source.is_sound);
-    if let Some(run) = sound {
-        html.push_str(&found(run, shown_headline));
-    }
-    html.push_str("</div>\n");
-    html
+    html.extend(sound.map(|run| found(run, shown_headline)));
+    html + "</div>\n"
 }
 
 /// The answer for each store: the fastest row, then gain, limit and trust. The fastest row is left
@@ -142,9 +132,9 @@ fn found(run: &RunResult, shown_headline: Option<&str>) -> String {
         if shown_headline != Some(headline.as_str()) {
             html.push_str(&format!("<p class=\"found\">{}</p>", esc(&headline)));
         }
-        let [_, others @ ..] = answer.lines();
-        let items = others.map(|(label, text)| format!("<li><b>{label}</b> {}</li>", esc(text)));
-        html.push_str(&format!("<ul>{}</ul>\n", items.concat()));
+        let items = answer.lines[1..].iter();
+        let items = items.map(|(label, text)| format!("<li><b>{label}</b> {}</li>", esc(text)));
+        html.push_str(&format!("<ul>{}</ul>\n", items.collect::<String>()));
     }
     let clients = answer::clients(run);
     html + &clients
@@ -312,9 +302,8 @@ pub(super) fn results(report: &Report<'_>) -> Section {
             format!("<code>{}</code>", esc(&markup::words(source.shown.command()))),
         ]
     });
-    let rows: Vec<_> = rows.collect();
     let title = if report.sources.len() == 1 { "The result" } else { "The results" };
     let lede = "The results on this page. Equal workload digests are equal work; figures of \
                 different work, or of different machines, are not comparable.";
-    Section::new("results", title, lede, markup::table("Results", &heads, &rows), Vec::new())
+    Section::new("results", title, lede, markup::table("Results", &heads, rows), Vec::new())
 }

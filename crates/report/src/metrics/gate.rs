@@ -1,13 +1,14 @@
 //! The metrics of a gate.
 
 use result::gate::{
-    Compared, CountShift, Gate, GateCell, GateResult, Judged, Metric as Figure, Shift, Verdict,
+    Compared, Gate, GateCell, GateResult, Judged, Metric as Figure, Shift, Verdict,
 };
 
 use super::{
     exposition::{Exposition, Labels, Metric},
     shared::{Ended, add_claims, add_counters, variant_labels},
 };
+use crate::gate::shifts;
 
 const VERDICT: Metric = Metric::gauge(
     "stress_gate_verdict",
@@ -125,11 +126,7 @@ fn add_cell(all: &mut Exposition, labels: &Labels, cell: &GateCell) {
 /// The comparison with a stored result: the figure is `ratio`, `time` or a count.
 fn add_compared(all: &mut Exposition, labels: &Labels, compared: &Compared) {
     all.add(CHANGES, labels, compared.counter_changes.len() as f64);
-    let ratios = compared.ratios.iter().map(|shift| ("ratio", shift));
-    let times = compared.times.iter().map(|shift| ("time", shift));
-    let counts = compared.counts.iter();
-    let counts = counts.map(|CountShift { metric, shift }| (metric.name(), shift));
-    for (figure, shift) in ratios.chain(times).chain(counts) {
+    for (figure, shift) in shifts(compared) {
         let labels = variant_labels(labels, &shift.variant).with("figure", figure);
         add_shift(all, &labels, shift);
     }
