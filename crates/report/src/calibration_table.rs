@@ -126,6 +126,7 @@ mod tests {
     use result::{Shown, Stored, example::client};
 
     use super::*;
+    use crate::tests::fits;
 
     /// Workloads of which the first is slow on the client alone, by its CPU time.
     fn results() -> Vec<Shown> {
@@ -155,7 +156,7 @@ mod tests {
             assert!(text.contains("parts at storm-1: rank 8 on the client, 1 in"), "{text}");
             assert!(text.contains("  geth ") && text.contains("  batched-io "), "{text}");
             assert!(text.contains("missing  dapps: exit code 6"), "{text}");
-            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            fits(&text, width);
         }
         let none = Calibrated { results: &[], unfinished: &missing };
         assert!(calibration_table(&none, 80, Paint::Plain).contains("no workload was measured"));

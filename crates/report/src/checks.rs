@@ -47,9 +47,9 @@ pub fn checks(checks: &[Check], width: usize, paint: Paint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use unicode_width::UnicodeWidthStr;
 
     use super::*;
+    use crate::tests::fits;
 
     #[test]
     fn a_page_has_a_line_for_every_subject_and_is_not_wider_than_asked() {
@@ -66,7 +66,7 @@ mod tests {
         ];
         for width in [40, 80, 120] {
             let page = checks(&found, width, Paint::Plain);
-            assert!(page.lines().all(|line| line.width() <= width), "{page}");
+            fits(&page, width);
             for check in &found {
                 assert!(page.contains(&check.name), "{}: {page}", check.name);
             }

@@ -179,9 +179,9 @@ fn legend(page: &mut Page, comparison: &Comparison) {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use unicode_width::UnicodeWidthStr;
 
     use super::*;
+    use crate::tests::fits;
     use result::{example, stored::Stored};
 
     use crate::compare::compare;
@@ -209,7 +209,7 @@ mod tests {
     fn a_page_says_what_changed_and_every_ratio_and_is_not_wider_than_asked() {
         for (width, count) in [(80, 2), (120, 2), (80, 3), (24, 2)] {
             let page = page(width, count);
-            assert!(page.lines().all(|line| line.width() <= width), "{page}");
+            fits(&page, width);
         }
         let page = page(80, 2);
         assert!(page.contains("environment.host.kernel"), "{page}");

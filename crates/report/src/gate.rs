@@ -209,14 +209,13 @@ pub fn calibration(learned: &Calibration, width: usize, paint: Paint) -> String 
 
 #[cfg(test)]
 mod tests {
-    use unicode_width::UnicodeWidthStr;
-
     use result::{
         example,
-        gate::{Binary, CountShift, EffectiveSetting, LookFacts, Metric},
+        gate::{CountShift, LookFacts, Metric},
     };
 
     use super::*;
+    use crate::tests::{build, fits, shift};
 
     /// A gate with a regression of its time and of its requests.
     fn regression() -> GateResult {
@@ -294,21 +293,8 @@ mod tests {
     #[test]
     fn a_setting_of_one_build_stands_beside_the_value_of_the_other() {
         let mut result = example::gate::passed();
-        let binary = |arm, value: &str, is_default| Binary {
-            arm,
-            path: "stress".to_owned(),
-            program: example::gate::passed().tool.program,
-            client: None,
-            settings: Vec::new(),
-            effective_settings: vec![EffectiveSetting {
-                key: "run.read".to_owned(),
-                value: value.to_owned(),
-                is_default,
-            }],
-            slow_read_ns: 0,
-            reads_one_twice: false,
-        };
-        result.binaries = vec![binary('A', "multi-get", true), binary('B', "get", false)];
+        let of_a = build('A', &[("run.read", "multi-get", true)]);
+        result.binaries = vec![of_a, build('B', &[("run.read", "get", false)])];
         let text = gate(&result, None, 120, Paint::Plain);
         let line = |arm: &str| text.lines().find(|line| line.starts_with(arm)).unwrap_or_default();
         assert!(line("A ").ends_with(", with run.read = multi-get (default)"), "{text}");
@@ -324,7 +310,7 @@ mod tests {
     fn a_narrow_page_has_the_same_figures_as_paragraphs() {
         for width in [24, 40, 60] {
             let text = gate(&regression(), None, width, Paint::Plain);
-            assert!(text.lines().all(|line| line.width() <= width), "{text}");
+            fits(&text, width);
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
             for part in ["bounds +40000.0 to +60000.0 %", "allowed 3.0 %", "A to itself -0.3 to"] {
                 assert!(words.contains(part), "{part}: {text}");
@@ -336,15 +322,7 @@ mod tests {
     fn stored_results_have_a_line_for_each_ratio_time_and_count() {
         let mut result = example::gate::passed();
         result.gate.attempts.clear();
-        let shift = Shift {
-            variant: "memory/x".to_owned(),
-            verdict: Verdict::Inconclusive,
-            change: Some(0.021),
-            lower: Some(-0.01),
-            upper: None,
-            values_to_decide: None,
-            delta_to_decide: None,
-        };
+        let shift = Shift { upper: None, ..shift() };
         let counts = vec![CountShift { metric: Metric::Bytes, shift: shift.clone() }];
         let (ratios, times) = (vec![shift.clone()], vec![shift]);
         result.gate.baseline = Some(Compared { ratios, times, counts, ..Compared::default() });

@@ -141,9 +141,9 @@ fn line(texts: [String; HEADS.len()]) -> String {
 #[cfg(test)]
 mod tests {
     use result::{Content, Stored, example};
-    use unicode_width::UnicodeWidthStr;
 
     use super::*;
+    use crate::tests::fits;
 
     fn results(count: u64, from: u64) -> Vec<Shown> {
         let result = |day: u64| {
@@ -169,7 +169,7 @@ mod tests {
                 text.starts_with("history  20 results, 2 variants, 2 change points\n"),
                 "{text}"
             );
-            assert!(text.lines().all(|line| line.width() <= width), "{text}");
+            fits(&text, width);
             assert_eq!(text.matches("▲ 2026-01-13 00:00 UTC").count(), 2, "{text}");
             assert_eq!(text.matches("  2026-01-01 00:00 UTC").count(), 2, "{text}");
             assert_eq!(text.matches("  1.5").count(), 2, "{text}");

@@ -107,10 +107,10 @@ fn words(key: &str, value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use result::{example::send::typical, stored::StoredLoad};
-    use unicode_width::UnicodeWidthStr;
 
     use super::*;
     use crate::compare_loads::{LoadGroup, compare_loads};
+    use crate::tests::fits;
 
     fn page(width: usize, load_count: usize) -> String {
         let load = StoredLoad { path: "send.json".into(), result: typical() };
@@ -129,7 +129,7 @@ mod tests {
         assert!(without.contains("n<7") && without.contains("send the load 7 times"), "{without}");
         for width in [24, 60, 80, 120] {
             let page = page(width, 7);
-            assert!(page.lines().all(|line| line.width() <= width), "{width}: {page}");
+            fits(&page, width);
         }
     }
 }

@@ -141,10 +141,10 @@ mod tests {
         ShardWayFacts, example,
         simulation::{SCHEMA, SimulatedBound},
     };
-    use unicode_width::UnicodeWidthStr;
     use variant::{PartitionTime, Partitioner};
 
     use super::*;
+    use crate::tests::fits;
 
     fn row(shard_count: u64, time_ns: u64) -> SimulatedRow {
         SimulatedRow {
@@ -202,7 +202,7 @@ mod tests {
     fn the_page_names_each_setting_its_bound_and_the_fastest() {
         for width in [80, 120] {
             let page = simulation(&simulated(), width, Paint::Plain);
-            assert!(page.lines().all(|line| line.width() <= width), "{page}");
+            fits(&page, width);
             let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
             for needed in [
                 "@60+1shards-fanout-500us no list",

@@ -8,7 +8,11 @@ use variant::{CacheMode, Design, ReadOrder, ReadTime, StoreKind};
 use result::example::{self, Threads};
 
 use super::{Paint, conclude, json, table};
-use result::{Cell, Estimate, FrameFacts, IoKind, PrefetchFacts, ProfileFacts, RunResult};
+use result::{
+    Cell, Content, Estimate, FrameFacts, IoKind, PrefetchFacts, ProfileFacts, RunResult, Shown,
+    Stored,
+    gate::{Binary, EffectiveSetting, GateResult, Shift, Verdict},
+};
 
 mod answer;
 mod certainty;
@@ -290,7 +294,7 @@ fn a_figure_that_is_not_finite_is_refused_by_the_json_and_is_no_text() {
     fits(&table(&result, 80, Paint::Plain), 80);
 }
 
-fn profile() -> ProfileFacts {
+pub(crate) fn profile() -> ProfileFacts {
     let name = "<executor::engine::bal::Worker as Work>::a_function_of_a_long_name::<Store, List>";
     let frame = FrameFacts { name: name.to_owned(), self_share: 0.414, total_share: 0.9 };
     ProfileFacts {
@@ -346,9 +350,56 @@ fn show(text: &str) {
     }
 }
 
-fn fits(text: &str, width: usize) {
+pub(crate) fn fits(text: &str, width: usize) {
     for line in text.lines() {
         assert!(line.width() <= width, "{} wide: {line}", line.width());
+    }
+}
+
+/// The example with eight samples, changed.
+pub(crate) fn result(change: impl FnOnce(&mut RunResult)) -> Shown {
+    let mut run = example::sampled(8);
+    change(&mut run);
+    shown(run)
+}
+
+pub(crate) fn shown(run: RunResult) -> Shown {
+    Stored::new("r.json".into(), run).into()
+}
+
+pub(crate) fn shown_gate(result: GateResult) -> Shown {
+    Shown::new("gate.json".into(), Content::Gate(Box::new(result)))
+}
+
+/// A build with the key, the value and whether it is the default of each of its settings.
+pub(crate) fn build(arm: char, settings: &[(&str, &str, bool)]) -> Binary {
+    let settings = settings.iter().map(|(key, value, is_default)| EffectiveSetting {
+        key: (*key).to_owned(),
+        value: (*value).to_owned(),
+        is_default: *is_default,
+    });
+    Binary {
+        arm,
+        path: "/opt/<stress>".to_owned(),
+        program: example::gate::passed().tool.program,
+        client: None,
+        settings: Vec::new(),
+        effective_settings: settings.collect(),
+        slow_read_ns: 0,
+        reads_one_twice: false,
+    }
+}
+
+/// A change of 2.1 %.
+pub(crate) fn shift() -> Shift {
+    Shift {
+        variant: "memory/x".to_owned(),
+        verdict: Verdict::Inconclusive,
+        change: Some(0.021),
+        lower: Some(-0.01),
+        upper: Some(0.01),
+        values_to_decide: None,
+        delta_to_decide: None,
     }
 }
 

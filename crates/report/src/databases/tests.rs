@@ -1,8 +1,8 @@
 //! Laws of the page of a run on several databases.
 
-use result::{RunResult, Stored, example::pooled};
+use result::{RunResult, example::pooled};
 
-use crate::{Paint, html, table};
+use crate::{Paint, html, table, tests::shown};
 
 #[test]
 fn what_chance_explains_between_databases_is_said_to_be_so() {
@@ -21,7 +21,7 @@ fn what_chance_explains_between_databases_is_said_to_be_so() {
     for (result, words) in [(alike, "0.9"), (apart, "<0.01")] {
         let page = table(&result, 120, Paint::Plain);
         assert!(page.contains("chance") && page.contains(words), "{page}");
-        let html = html::page(&[Stored::new("r.json".into(), result).into()]);
+        let html = html::page(&[shown(result)]);
         assert!(html.contains("By chance") && html.contains("between_p"), "{html}");
     }
 }

@@ -3,14 +3,9 @@
 use serde_json::Value;
 
 use super::{Better, benchmark, csv, markdown};
-use result::{Content, RunResult, Shown, Stored, example, gate, sweep::Keys};
+use crate::tests::{result, shown_gate};
+use result::{Shown, example, gate, sweep::Keys};
 use variant::{Design, StoreKind};
-
-fn result(change: impl FnOnce(&mut RunResult)) -> Shown {
-    let mut run = example::sampled(8);
-    change(&mut run);
-    Stored::new("r.json".into(), run).into()
-}
 
 fn disagreeing() -> Shown {
     result(|run| {
@@ -22,8 +17,7 @@ fn disagreeing() -> Shown {
 fn regression() -> Shown {
     let mut result = example::gate::passed();
     result.gate.verdict = Some(gate::Verdict::Regression);
-    let content = Content::Gate(Box::new(result));
-    Shown::new("gate.json".into(), content)
+    shown_gate(result)
 }
 
 /// The fields of a line, with quotes undone.

@@ -16,22 +16,12 @@ mod sustained;
 mod sweeps;
 
 use super::{calibration, page};
-use crate::{Calibrated, Unfinished};
-use page::{Element, compared, elements};
-use result::{
-    ClaimVerdict, Content, FrameFacts, ProfileFacts, RunResult, Shown, Stored, example, gate,
-    sweep::Keys,
+use crate::{
+    Calibrated, Unfinished,
+    tests::{build, profile, result, shift, shown, shown_gate},
 };
-
-fn result(change: impl FnOnce(&mut RunResult)) -> Shown {
-    let mut run = example::sampled(8);
-    change(&mut run);
-    shown(run)
-}
-
-fn shown(run: RunResult) -> Shown {
-    Stored::new("r.json".into(), run).into()
-}
+use page::{Element, compared, elements};
+use result::{ClaimVerdict, Content, RunResult, Shown, example, gate, sweep::Keys};
 
 fn jsons(results: &[Shown]) -> Vec<Value> {
     let json = |shown: &Shown| match &shown.content {
@@ -43,6 +33,19 @@ fn jsons(results: &[Shown]) -> Vec<Value> {
 
 fn ids(elements: &[Element]) -> Vec<&str> {
     elements.iter().map(|element| element.get("id")).filter(|id| !id.is_empty()).collect()
+}
+
+/// Checks that the page has elements with these ids, which spaces part.
+fn has_ids(elements: &[Element], all: &str) {
+    let ids = ids(elements);
+    all.split(' ').for_each(|id| assert!(ids.contains(&id), "{id} is not in {ids:?}"));
+}
+
+/// Checks that the page shows the numbers at these places of a result, which white space parts.
+fn has_places(places: &[(usize, String)], result: usize, all: &str) {
+    for at in all.split_whitespace() {
+        assert!(places.contains(&(result, at.to_owned())), "{at} of {result} is not on the page");
+    }
 }
 
 /// Results of a sweep over gas and threads.
@@ -74,50 +77,21 @@ fn every_number_is_the_one_of_its_result_and_every_cell_is_there() {
     let results = [result(|_| ())];
     let elements = elements(&page(&results));
     let places = compared(&elements, &jsons(&results));
-    let has = |at: &str| places.iter().any(|(_, place)| place == at);
+    let of_cell = "/mgas_per_s/median /mgas_per_s/ci95/0 /mgas_per_s/ci95/1 /ms_per_batch/median \
+         /ms_per_batch/ci95/1 /tx_latency_ns/p50 /read_latency_ns/p50 /read_latency_ns/p99 \
+         /read_latency_ns/max /device_fraction /samples/*/phases_ns/execute /samples/*/wall_ns \
+         /samples/*/disk_requests /samples/*/device_read_bytes";
     for cell in 0..5 {
-        for key in [
-            "mgas_per_s/median",
-            "mgas_per_s/ci95/0",
-            "mgas_per_s/ci95/1",
-            "ms_per_batch/median",
-            "ms_per_batch/ci95/1",
-            "tx_latency_ns/p50",
-            "read_latency_ns/p50",
-            "read_latency_ns/p99",
-            "read_latency_ns/max",
-            "device_fraction",
-            "samples/*/phases_ns/execute",
-            "samples/*/wall_ns",
-            "samples/*/disk_requests",
-            "samples/*/device_read_bytes",
-        ] {
-            let at = format!("/cells/{cell}/{key}");
-            assert!(has(&at), "{at} is not on the page");
-        }
+        let keys = of_cell.split(' ').map(|key| format!("/cells/{cell}{key} "));
+        has_places(&places, 0, &keys.collect::<String>());
     }
     let has_bucket = |(_, at): &(_, String)| at.ends_with("/tx_latency_histogram/1/count");
     assert!(places.iter().any(has_bucket), "no histogram is on the page");
-    for at in ["/workload/bal/batched_io_bytes", "/device/ceiling_iops", "/workload/gas"] {
-        assert!(has(at), "{at} is not on the page");
-    }
-    let sections = [
-        "verdict",
-        "throughput",
-        "tx-latency",
-        "read-latency",
-        "threads",
-        "io-threads",
-        "phases",
-        "list-size",
-        "warnings",
-        "environment",
-        "results",
-    ];
-    let ids = ids(&elements);
-    for section in sections {
-        assert!(ids.contains(&section), "{section} is not in {ids:?}");
-    }
+    let of_result = "/workload/bal/batched_io_bytes /device/ceiling_iops /workload/gas";
+    has_places(&places, 0, of_result);
+    let sections = "verdict throughput tx-latency read-latency threads io-threads phases list-size \
+         warnings environment results";
+    has_ids(&elements, sections);
 }
 
 #[test]
@@ -125,19 +99,12 @@ fn every_number_of_a_client_is_the_one_of_its_result() {
     let results = [shown(example::client::beside_designs())];
     let elements = elements(&page(&results));
     let places = compared(&elements, &jsons(&results));
-    for key in [
-        "ms_per_batch/median",
-        "ms_per_batch/ci95/1",
-        "mgas_per_s/median",
-        "own_ms_per_batch/median",
-        "in_order_ratio",
-        "samples/*/cpu_ns",
-        "samples/*/device_read_bytes",
-    ] {
-        let at = format!("/clients/0/{key}");
-        assert!(places.iter().any(|(_, place)| *place == at), "{at} is not on the page");
-    }
-    assert!(ids(&elements).contains(&"clients"));
+    let of_client = "/clients/0/ms_per_batch/median /clients/0/ms_per_batch/ci95/1 \
+         /clients/0/mgas_per_s/median /clients/0/own_ms_per_batch/median \
+         /clients/0/in_order_ratio /clients/0/samples/*/cpu_ns \
+         /clients/0/samples/*/device_read_bytes";
+    has_places(&places, 0, of_client);
+    has_ids(&elements, "clients");
 }
 
 #[test]
@@ -166,8 +133,7 @@ fn a_sweep_has_heat_maps_and_lines_over_its_results() {
     let html = page(&results);
     let elements = elements(&html);
     compared(&elements, &jsons(&results));
-    assert!(ids(&elements).contains(&"heat"), "{:?}", ids(&elements));
-    assert!(ids(&elements).contains(&"io-threads"), "{:?}", ids(&elements));
+    has_ids(&elements, "heat io-threads");
     let fields: Vec<&Element> =
         elements.iter().filter(|element| element.get("class").starts_with("field")).collect();
     assert_eq!(fields.len(), 6);
@@ -328,19 +294,9 @@ fn result_of_gate() -> Shown {
     judged.delta = 0.042;
     let look = gate::LookFacts { change: 0.051, lower: 0.04, upper: 0.07, ..judged.looks[0] };
     judged.looks.push(look);
-    let shift = gate::Shift {
-        variant: "b".to_owned(),
-        verdict: gate::Verdict::Pass,
-        change: Some(0.0),
-        lower: None,
-        upper: Some(0.01),
-        values_to_decide: None,
-        delta_to_decide: None,
-    };
     result.gate.baseline =
-        Some(gate::Compared { ratios: vec![shift], ..gate::Compared::default() });
-    let content = Content::Gate(Box::new(result));
-    Shown::new("gate.json".into(), content)
+        Some(gate::Compared { ratios: vec![shift()], ..gate::Compared::default() });
+    shown_gate(result)
 }
 
 #[test]
@@ -353,13 +309,10 @@ fn a_gates_own_result_has_its_verdict_and_each_figure_that_it_judged() {
         html.contains("class=\"verdict bad\"") && html.contains("Gate: regression: a &lt;b&gt;")
     );
     assert!(!html.contains("Nothing was compared"));
-    for at in ["/gate/attempts/0/cells/0/figures/0/looks/1/lower", "/gate/baseline/ratios/0/upper"]
-    {
-        assert!(places.iter().any(|(_, place)| place == at), "{at}: {places:?}");
-    }
+    let of_gate = "/gate/attempts/0/cells/0/figures/0/looks/1/lower \
+         /gate/baseline/ratios/0/upper /gate/attempts/0/cells/0/figures/0/delta";
+    has_places(&places, 0, of_gate);
     assert!(html.contains("store_reads: 5 → 6") && html.contains("+5.1 %"));
-    let at = "/gate/attempts/0/cells/0/figures/0/delta";
-    assert!(places.iter().any(|(_, place)| place == at), "what is allowed: {places:?}");
     assert!(html.contains("<th scope=\"col\">Allowed</th>") && html.contains(">4.2 %</data>"));
     assert!(html.contains("a &lt;b&gt; takes longer</h2>"), "the finding alone: {html}");
     assert_eq!(html.matches("a &lt;b&gt; takes longer").count(), 1, "the headline once: {html}");
@@ -368,27 +321,12 @@ fn a_gates_own_result_has_its_verdict_and_each_figure_that_it_judged() {
 
 #[test]
 fn a_page_of_a_gate_names_the_builds_and_the_setting_that_was_compared() {
-    let setting = |key: &str, value: &str, is_default| gate::EffectiveSetting {
-        key: key.to_owned(),
-        value: value.to_owned(),
-        is_default,
-    };
-    let binary = |arm, effective_settings| gate::Binary {
-        arm,
-        path: "/opt/<stress>".to_owned(),
-        program: example::gate::passed().tool.program,
-        client: None,
-        settings: Vec::new(),
-        effective_settings,
-        slow_read_ns: 0,
-        reads_one_twice: false,
-    };
     let mut result = example::gate::passed();
-    let of_a = vec![setting("run.read", "multi-get", true), setting("run.commit", "<all>", false)];
-    let of_b = vec![setting("run.read", "get", false), setting("run.commit", "logged", true)];
-    result.binaries = vec![binary('A', of_a), binary('B', of_b)];
+    let of_a = [("run.read", "multi-get", true), ("run.commit", "<all>", false)];
+    let of_b = [("run.read", "get", false), ("run.commit", "logged", true)];
+    result.binaries = vec![build('A', &of_a), build('B', &of_b)];
     let program = format!("stress {}", result.binaries[0].program.name());
-    let html = page(&[Shown::new("gate.json".into(), Content::Gate(Box::new(result.clone())))]);
+    let html = page(&[shown_gate(result.clone())]);
     for words in [">A</th>", ">B</th>", "/opt/&lt;stress&gt;", &program] {
         assert!(html.contains(words), "{words}: {html}");
     }
@@ -398,8 +336,8 @@ fn a_page_of_a_gate_names_the_builds_and_the_setting_that_was_compared() {
     ] {
         assert!(html.contains(words), "{words}: {html}");
     }
-    result.binaries = vec![binary('A', Vec::new())];
-    let html = page(&[Shown::new("gate.json".into(), Content::Gate(Box::new(result.clone())))]);
+    result.binaries = vec![build('A', &[])];
+    let html = page(&[shown_gate(result.clone())]);
     assert!(html.contains(">none</td>"), "{html}");
     result.binaries.clear();
     result.gate.attempts.clear();
@@ -410,24 +348,9 @@ fn a_page_of_a_gate_names_the_builds_and_the_setting_that_was_compared() {
         setting_changes: changes,
         ..gate::Compared::default()
     });
-    let html = page(&[Shown::new("gate.json".into(), Content::Gate(Box::new(result)))]);
+    let html = page(&[shown_gate(result)]);
     assert!(html.contains("<code>main/</code>") && html.contains("Settings that differ"), "{html}");
     assert!(html.contains("rocksdb.checksums: verify → skip"), "{html}");
-}
-
-fn profile() -> ProfileFacts {
-    ProfileFacts {
-        variant: "rocksdb/none/sequential+on-demand@1".to_owned(),
-        sample_count: 3,
-        stack_count: 1_000,
-        outside_count: 12,
-        flame_graph: "flame-graph-1.svg".to_owned(),
-        frames: vec![FrameFacts {
-            name: "executor::engine::run".to_owned(),
-            self_share: 0.25,
-            total_share: 0.75,
-        }],
-    }
 }
 
 #[test]
@@ -435,8 +358,8 @@ fn a_profile_names_its_functions_and_its_flame_graph() {
     let results = [result(|run| run.profile = Some(profile()))];
     let html = page(&results);
     let places = compared(&elements(&html), &jsons(&results));
-    assert!(places.iter().any(|(_, at)| at == "/profile/frames/0/self_share"));
-    assert!(html.contains("flame-graph-1.svg") && html.contains("executor::engine::run"));
+    has_places(&places, 0, "/profile/frames/0/self_share");
+    assert!(html.contains("flame-graph-1.svg") && html.contains("executor::engine::bal"));
 }
 
 #[test]
@@ -453,16 +376,10 @@ fn a_calibration_has_the_times_of_its_results_and_those_without_figures() {
     let elements = elements(&page);
     let places = compared(&elements, &jsons(&results));
     for result in 0..3 {
-        for at in ["/clients/0/ms_per_batch/median", "/cells/4/ms_per_batch/median"] {
-            assert!(
-                places.contains(&(result, at.to_owned())),
-                "{at} of {result} is not on the page"
-            );
-        }
+        let times = "/clients/0/ms_per_batch/median /cells/4/ms_per_batch/median";
+        has_places(&places, result, times);
     }
-    for id in ["ranks", "workloads", "environment", "results"] {
-        assert!(ids(&elements).contains(&id), "{id}");
-    }
+    has_ids(&elements, "ranks workloads environment results");
     assert!(page.contains("geth against our designs on 3 workloads"));
     assert!(page.contains("&lt;chase&gt;") && page.contains("exit code &lt;6&gt;"));
 }

@@ -1,10 +1,10 @@
 //! Laws of the page and the JSON of `stress doctor io`.
 
 use serde_json::Value;
-use unicode_width::UnicodeWidthStr;
 use variant::{CacheMode, ReadMethod, StoreKind};
 
 use super::*;
+use crate::tests::fits;
 use result::{
     CacheFacts, example,
     io::{IoState, ORDER, SCHEMA},
@@ -100,9 +100,7 @@ fn typical() -> IoResult {
 
 fn page(result: &IoResult, width: usize) -> String {
     let text = io_table(result, width, Paint::Plain);
-    for line in text.lines() {
-        assert!(line.width() <= width, "{line:?} is wider than {width}:\n{text}");
-    }
+    fits(&text, width);
     text
 }
 

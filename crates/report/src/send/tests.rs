@@ -1,9 +1,9 @@
 //! Laws of the page of a load on a node.
 
 use result::example::send::{troubled, typical};
-use unicode_width::UnicodeWidthStr;
 
 use super::*;
+use crate::tests::fits;
 
 #[test]
 fn a_whole_load_ends_with_its_finding() {
@@ -44,7 +44,7 @@ fn no_line_is_wider_than_the_page() {
     for width in [40, 60, 80, 200] {
         for load in [typical(), troubled()] {
             let page = send_table(&load, width, Paint::Plain);
-            assert!(page.lines().all(|line| line.width() <= width), "{width}: {page}");
+            fits(&page, width);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use result::{Shown, Stored, example, example::client};
 
-use super::{fits, show};
+use super::{fits, show, shown};
 use crate::{
     Paint, compare, conclude,
     formats::{self, Better},
@@ -76,7 +76,7 @@ fn clients_are_in_every_form_of_a_report_and_are_compared_by_their_names() {
 #[test]
 fn the_verdict_of_a_page_has_the_answer_and_clients_once() {
     let result = client::beside_designs();
-    let page = html::page(&[Stored::new("r.json".into(), result).into()]);
+    let page = html::page(&[shown(result)]);
     let time = "geth 25.0 s (0.81 times in order)";
     assert_eq!(page.matches(time).count(), 1, "{page}");
     let (_, rest) = page.split_once("id=\"verdict-title\">").unwrap();

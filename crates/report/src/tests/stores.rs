@@ -1,11 +1,10 @@
 //! Runs over several stores: each fact once, behind the stores that it is of.
 
-use result::{Shown, Stored};
 use variant::{CacheMode, StoreKind};
 
 use crate::{Paint, facts, formats, table};
 
-use super::two_stores;
+use super::{shown, two_stores};
 
 #[test]
 fn words_that_stores_share_are_told_once() {
@@ -35,8 +34,7 @@ fn a_store_without_a_device_has_no_cold_state_on_any_page() {
     let words = "memory: no cold state: the memory store has no device";
     assert!(text.contains(words), "{text}");
     assert!(!text.contains("memory: cold"), "{text}");
-    let shown: [Shown; 1] = [Stored::new("r.json".into(), result).into()];
-    let csv = formats::csv(&shown);
+    let csv = formats::csv(&[shown(result)]);
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let head = lines.next().unwrap();
     let column = |name: &str| head.iter().position(|head| *head == name).unwrap();

@@ -62,13 +62,10 @@ fn every_mark_lies_where_its_result_and_its_time_are() {
         assert!(mark.get("aria-label").contains(&commit), "{}", mark.get("aria-label"));
     }
     assert_eq!(count, 24 * 5, "five variants in each result");
-    for result in 0..24 {
-        for cell in 0..5 {
-            for at in ["median", "ci95/0", "ci95/1"] {
-                let at = format!("/cells/{cell}/ms_per_batch/{at}");
-                assert!(places.contains(&(result, at.clone())), "{at} of {result}");
-            }
-        }
+    for (result, cell) in (0..24).flat_map(|result| (0..5).map(move |cell| (result, cell))) {
+        let times = ["median", "ci95/0", "ci95/1"];
+        let places_of_cell = times.map(|time| format!("/cells/{cell}/ms_per_batch/{time} "));
+        has_places(&places, result, &places_of_cell.concat());
     }
 }
 
@@ -102,9 +99,7 @@ fn a_history_has_its_parts_and_those_of_a_report() {
     }
     let page = history(&all);
     let elements = elements(&page);
-    for id in ["changes", "history", "points", "warnings", "environment", "results"] {
-        assert!(ids(&elements).contains(&id), "{id}");
-    }
+    has_ids(&elements, "changes history points warnings environment results");
     let charts = elements.iter().filter(|of| of.get("class") == "chart").count();
     assert_eq!(charts, 2, "other work has a chart of its own");
     assert!(page.contains("No time changed."));

@@ -16,20 +16,11 @@ fn every_number_of_a_limit_is_the_one_of_its_result_and_a_hostile_name_is_text()
     let html = page_of_limits(&[StoredLimit { path: "limit.json".into(), result }]);
     let elements = elements(&html);
     let places = compared(&elements, &[json]);
-    for at in [
-        "/loads/0/designs/0/limit_gas",
-        "/loads/0/designs/0/half_width_gas",
-        "/loads/0/designs/1/ns_per_operation_ci95/1",
-        "/loads/0/designs/1/check/predicted_ns/0",
-        "/loads/1/designs/0/price_factor",
-        "/loads/1/designs/1/blocks/0/block_ns/2",
-    ] {
-        assert!(places.contains(&(0, at.to_owned())), "{at} is not on the page");
-    }
-    let ids = ids(&elements);
-    for section in ["verdict", "limits", "blocks", "checks", "results"] {
-        assert!(ids.contains(&section), "{section} is not in {ids:?}");
-    }
+    let of_limits = "/loads/0/designs/0/limit_gas /loads/0/designs/0/half_width_gas \
+         /loads/0/designs/1/ns_per_operation_ci95/1 /loads/0/designs/1/check/predicted_ns/0 \
+         /loads/1/designs/0/price_factor /loads/1/designs/1/blocks/0/block_ns/2";
+    has_places(&places, 0, of_limits);
+    has_ids(&elements, "verdict limits blocks checks results");
     assert!(html.contains("&lt;b&gt;&amp;, in order") && !html.contains("<b>"), "{html}");
     // The factor of a limit above all is below its figure, and the other way round.
     assert!(outside_count > 0);

@@ -28,20 +28,12 @@ fn every_number_of_a_load_is_the_one_of_its_result_and_every_chart_is_there() {
     let html = page_of_loads(&stored);
     let elements = elements(&html);
     let places = compared(&elements, &jsons);
-    for (result, at) in [
-        (0, "/counts/included_count"),
-        (0, "/included_per_s"),
-        (0, "/blocks/0/own_tx_count"),
-        (0, "/latency/inclusion_ns/p50"),
-        (0, "/latency/inclusion_histogram/1/count"),
-        (1, "/latency/open_histogram/1/count"),
-        (1, "/pool/999/queued_count"),
-        (1, "/attempts/known_count"),
-        (1, "/errors/0/count"),
-        (1, "/read_errors/0/count"),
-    ] {
-        assert!(places.contains(&(result, at.to_owned())), "{at} is not on the page");
-    }
+    let of_typical = "/counts/included_count /included_per_s /blocks/0/own_tx_count \
+         /latency/inclusion_ns/p50 /latency/inclusion_histogram/1/count";
+    has_places(&places, 0, of_typical);
+    let of_long = "/latency/open_histogram/1/count /pool/999/queued_count /attempts/known_count \
+         /errors/0/count /read_errors/0/count";
+    has_places(&places, 1, of_long);
     let buckets = stored.iter().map(|load| {
         let latency = &load.result.latency;
         latency.inclusion_histogram.len() + latency.open_histogram.len()
@@ -49,12 +41,7 @@ fn every_number_of_a_load_is_the_one_of_its_result_and_every_chart_is_there() {
     assert_eq!(html.matches("<rect class=\"bin ").count(), buckets.sum::<usize>());
     let drawn = places.iter().filter(|(result, at)| *result == 1 && at.starts_with("/pool/"));
     assert!(drawn.count() <= 2 * 60, "a long load has a mark for several samples");
-    let ids = ids(&elements);
-    for section in
-        ["verdict", "figures", "blocks", "inclusion", "pool", "calls", "faults", "results"]
-    {
-        assert!(ids.contains(&section), "{section} is not in {ids:?}");
-    }
+    has_ids(&elements, "verdict figures blocks inclusion pool calls faults results");
     assert!(html.contains("Transactions are missing or reverted"), "{html}");
 }
 
