@@ -105,8 +105,7 @@ fn workloads(page: &mut Page, figures: &Figures<'_>) {
 
 /// The client and our designs with their names, the client first.
 pub(crate) fn sides(row: &Row<'_>) -> Vec<(String, ProgramFigures)> {
-    let ours = row.ours.iter().flatten();
-    let ours = ours.map(|(cell, side)| (cell.design.name().to_owned(), *side));
+    let ours = row.ours.iter().flatten().map(|(cell, side)| (cell.design.name().to_owned(), *side));
     [(row.client.client.clone(), row.theirs)].into_iter().chain(ours).collect()
 }
 

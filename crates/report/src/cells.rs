@@ -32,8 +32,7 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
         && best.len() < cells.iter().filter(|cell| facts::time_ms(cell).is_some()).count();
     let names = clients.iter().map(|client| client.client.clone());
     let labels: Vec<String> = labels(&cells).into_iter().chain(names).collect();
-    let longest = labels.iter().map(|label| label.width()).max().unwrap_or(0);
-    let longest = longest.min(MAX_LABEL_WIDTH);
+    let longest = labels.iter().map(|label| label.width()).max().unwrap_or(0).min(MAX_LABEL_WIDTH);
     let label_width = longest.min(page.width() / 3);
     let lines = Lines { first: &cells, second: clients };
     let mut all = columns_of_times(reading.time_is_per, &lines);
@@ -289,8 +288,9 @@ fn legend_of_clients(page: &mut Page, clients: &[ClientCell]) {
         page.indented(Tone::Faint, INDENT, &format!("time of a client: {includes}"));
     }
     for client in clients {
-        let blocks = blocks_of(client).map(|blocks| format!("; {blocks}")).unwrap_or_default();
-        let text = format!("{}: {}{blocks}", client.client, facts::client_words(client));
-        page.indented(Tone::Faint, INDENT, &text);
+        let cache = Some(facts::client_cache(client));
+        let parts = [client.version.clone(), cache, blocks_of(client)];
+        let words = units::joined(parts.into_iter().flatten(), "; ");
+        page.indented(Tone::Faint, INDENT, &format!("{}: {words}", client.client));
     }
 }

@@ -134,66 +134,43 @@ pub(crate) fn width(columns: &[Column]) -> usize {
     columns.iter().map(|column| column.width() + GAP).sum()
 }
 
-/// A table with the figures of several results. Columns of values and their intervals stand beside
-/// the names, then columns of ratios and their intervals.
-pub(crate) struct Columns {
-    /// Head of the column of names. It names the figure, since the other heads are labels of
-    /// results.
-    head: &'static str,
-    names: Vec<String>,
-    columns: Vec<Column>,
-    /// Number of columns of values and of their intervals. The columns of ratios follow.
-    value_count: usize,
-}
-
-impl Columns {
-    /// The columns of results with these labels. A line has its name, and for each result two
-    /// texts with those of their intervals: its value, and its ratio to the first result.
-    pub(crate) fn new(
-        head: &'static str,
-        labels: &[&String],
-        lines: &[(String, Vec<[[String; 2]; 2]>)],
-    ) -> Self {
-        let columns = |head: String, result: usize, which: usize| {
-            let texts =
-                |part: usize| lines.iter().map(move |(_, of)| of[result][which][part].clone());
-            [Column::new(head, texts(0)), Column::interval(texts(1))]
-        };
-        let results = labels.iter().enumerate();
-        let values = results.clone().flat_map(|(at, label)| columns((*label).clone(), at, 0));
-        let ratios = results.skip(1).map(|(at, label)| (at, format!("{label}/{}", labels[0])));
-        let ratios = ratios.flat_map(|(at, label)| columns(label, at, 1));
-        Self {
-            head,
-            names: lines.iter().map(|(name, _)| name.clone()).collect(),
-            columns: values.chain(ratios).collect(),
-            value_count: 2 * labels.len(),
+/// Writes a table with the figures of several results, which have these labels. `head` names the
+/// figure. A line has its name, and for each result two texts with those of their intervals: the
+/// value, and its ratio to the first result. Where there is no room for all columns, only ratios
+/// keep their intervals. Where a name and its figures do not fit on one line, the name has its own.
+pub(crate) fn results(
+    page: &mut Page,
+    head: &str,
+    labels: &[&String],
+    lines_of: &[(String, Vec<[[String; 2]; 2]>)],
+) {
+    let pair = |head: String, result: usize, which: usize| {
+        let texts =
+            |part: usize| lines_of.iter().map(move |(_, of)| of[result][which][part].clone());
+        [Column::new(head, texts(0)), Column::interval(texts(1))]
+    };
+    let each = labels.iter().enumerate();
+    let values = each.clone().flat_map(|(result, label)| pair((*label).clone(), result, 0));
+    let mut columns: Vec<Column> = values.collect();
+    let ratios = each.skip(1).map(|(result, label)| (result, format!("{label}/{}", labels[0])));
+    let ratios: Vec<Column> = ratios.flat_map(|(result, label)| pair(label, result, 1)).collect();
+    if width(&columns) + width(&ratios) > page.width() {
+        columns.retain(|column| column.head[1] != INTERVAL);
+    }
+    columns.extend(ratios);
+    let longest = lines_of.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+    let is_beside = longest <= page.width().saturating_sub(width(&columns));
+    for (tone, index) in lines(lines_of.len()) {
+        let name = index.map_or(head, |index| &lines_of[index].0);
+        let figures = line(&columns, index);
+        if is_beside {
+            page.line(tone, &(pad_right(name, longest) + &figures));
+        } else {
+            page.line(tone, name);
+            page.line(tone, &format!("  {figures}"));
         }
     }
-
-    /// Writes a line for each name. Where there is no room for all columns, only ratios keep their
-    /// intervals. Where a name and its figures do not fit on one line, the name has its own line.
-    pub(crate) fn show(mut self, page: &mut Page) {
-        if width(&self.columns) > page.width() {
-            let mut index = 0..;
-            let value_count = self.value_count;
-            self.columns
-                .retain(|column| index.next() >= Some(value_count) || column.head[1] != INTERVAL);
-        }
-        let longest = self.names.iter().map(|name| name.width()).max().unwrap_or(0);
-        let is_beside = longest <= page.width().saturating_sub(width(&self.columns));
-        for (tone, index) in lines(self.names.len()) {
-            let name = index.map_or(self.head, |index| &self.names[index]);
-            let figures = line(&self.columns, index);
-            if is_beside {
-                page.line(tone, &(pad_right(name, longest) + &figures));
-            } else {
-                page.line(tone, name);
-                page.line(tone, &format!("  {figures}"));
-            }
-        }
-        page.gap();
-    }
+    page.gap();
 }
 
 /// Columns that fit a width.

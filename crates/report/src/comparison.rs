@@ -9,8 +9,7 @@ use result::{
 };
 
 use super::{
-    Paint,
-    columns::Columns,
+    Paint, columns,
     cut::cut,
     page::{Page, Tone},
     set_keys::OF_RUN,
@@ -96,7 +95,7 @@ fn table(page: &mut Page, Comparison { results, rows, .. }: &Comparison) {
         let figures = row.figures.iter().map(Option::as_ref);
         (row.variant.clone(), figures.map(|figure| [time(figure), ratio(figure)]).collect())
     });
-    Columns::new(TIMES, &labels, &lines.collect::<Vec<_>>()).show(page);
+    columns::results(page, TIMES, &labels, &lines.collect::<Vec<_>>());
 }
 
 /// A time and the ends of its interval. Without an interval, the number of samples or databases

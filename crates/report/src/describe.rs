@@ -116,12 +116,14 @@ fn conflicts(page: &mut Page, described: &WorkloadDescription) {
         page.labelled(Tone::Plain, "kinds", &kind_words(conflicts, &described.all));
     }
     let classes = &conflicts.sizes;
-    let mut words: Vec<String> = classes.iter().take(SHOWN_CLASS_COUNT).map(class_words).collect();
-    if classes.len() > SHOWN_CLASS_COUNT {
-        words.push("larger ones: --json".to_owned());
-    }
+    let words = classes
+        .iter()
+        .take(SHOWN_CLASS_COUNT)
+        .map(|class| format!("{} of {}", units::count(class.component_count), size_words(class)));
+    let more = units::beyond(classes.len(), SHOWN_CLASS_COUNT);
+    let words = words.chain(more.map(|_| "larger ones: --json".to_owned()));
     if classes.len() > 1 {
-        page.labelled(Tone::Plain, "sizes", &words.join("; "));
+        page.labelled(Tone::Plain, "sizes", &units::joined(words, "; "));
     }
     let text = format!(
         "the longest has {}; the most gas of one is {}",
@@ -190,12 +192,6 @@ fn kind_words(conflicts: &Conflicts, all: &TxFacts) -> String {
             )
         })
         .join("; ")
-}
-
-/// Number of components of a size class: `12 of 3-4 txs`.
-fn class_words(class: &SizeClass) -> String {
-    let count = units::count(class.component_count);
-    format!("{count} of {}", size_words(class))
 }
 
 /// Number of transactions of each component in a size class: `1 tx`, `3-4 txs`.

@@ -32,8 +32,6 @@ pub(super) struct StoreCells<'a> {
     pub(super) store: StoreKind,
     /// Cells of the store, grouped by design, in the order in which designs first appear.
     pub(super) cells: Vec<&'a Cell>,
-    /// Coldness of the cells in words; `None` without cells.
-    pub(super) cache: Option<String>,
 }
 
 /// The bottleneck of a row, where it explains at least half of the time or its share is not known.
@@ -50,7 +48,7 @@ impl<'a> Reading<'a> {
             let mut cells: Vec<&Cell> = cells.collect();
             let designs = distinct(cells.iter().map(|cell| cell.design));
             cells.sort_by_key(|cell| designs.iter().position(|design| *design == cell.design));
-            StoreCells { store, cache: cache_words(result, &cells), cells }
+            StoreCells { store, cells }
         });
         let mut samples = result.cells.iter().flat_map(|cell| &cell.samples);
         Self {
@@ -260,7 +258,7 @@ pub(super) fn no_cold_state(cache: &CacheFacts) -> String {
 }
 
 /// Coldness of cells in words; `None` without cells.
-fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
+pub(super) fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
     let cold: Vec<&Cell> =
         cells.iter().copied().filter(|cell| cell.cache.want == Some(CacheMode::Cold)).collect();
     if cold.is_empty() {
@@ -277,12 +275,6 @@ fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
         }
     }
     Some(cold_words(result))
-}
-
-/// Version and coldness of a client: `Geth 1.17.8; cold: proved in this machine: restarted …`.
-pub(super) fn client_words(client: &ClientCell) -> String {
-    let version = client.version.as_ref().map(|version| format!("{version}; "));
-    format!("{}{}", version.unwrap_or_default(), client_cache(client))
 }
 
 /// Names the side that disagrees with the reference in a run with a disagreement.

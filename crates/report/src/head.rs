@@ -111,7 +111,8 @@ fn slots(workload: &WorkloadFacts) -> String {
 /// Writes the coldness of the cells, and the device's rates.
 pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
     let result = reading.result;
-    let caches = reading.stores.iter().filter_map(|of| Some((of.store, of.cache.clone()?)));
+    let stores = reading.stores.iter();
+    let caches = stores.filter_map(|of| Some((of.store, facts::cache_words(result, &of.cells)?)));
     for (stores, words) in facts::by_words(caches) {
         let of = if result.stores.len() > 1 { format!("{stores}: ") } else { String::new() };
         page.labelled(Tone::Plain, "cache", &format!("{of}{words}"));

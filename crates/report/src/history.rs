@@ -130,10 +130,8 @@ fn find_changes(groups: &mut [Group<'_>]) {
     for series in groups.iter_mut().flat_map(|group| &mut group.series) {
         let logs: Vec<f64> = series.points.iter().map(|point| point.ms.ln()).collect();
         let found = stats::change_points(&logs, rate);
-        let ends = found.iter().map(|change| change.index).chain([logs.len()]);
-        let starts = [0].into_iter().chain(found.iter().map(|change| change.index));
-        let levels: Vec<f64> =
-            starts.zip(ends).filter_map(|(start, end)| stats::median(&logs[start..end])).collect();
+        let levels = levels(found.iter().map(|change| change.index), logs.len());
+        let levels: Vec<f64> = levels.filter_map(|level| stats::median(&logs[level])).collect();
         let changes = found.iter().zip(levels.windows(2)).map(|(change, levels)| Change {
             at: change.index,
             ratio: (levels[1] - levels[0]).exp(),
@@ -163,10 +161,17 @@ impl Group<'_> {
 impl Series<'_> {
     /// Ranges of the indices of each level's points.
     pub(crate) fn levels(&self) -> Vec<Range<usize>> {
-        let starts = [0].into_iter().chain(self.changes.iter().map(|change| change.at));
-        let ends = self.changes.iter().map(|change| change.at).chain([self.points.len()]);
-        starts.zip(ends).map(|(start, end)| start..end).collect()
+        levels(self.changes.iter().map(|change| change.at), self.points.len()).collect()
     }
+}
+
+/// The ranges between `changes`, of `count` points.
+fn levels(
+    changes: impl Iterator<Item = usize> + Clone,
+    count: usize,
+) -> impl Iterator<Item = Range<usize>> {
+    let starts = [0].into_iter().chain(changes.clone());
+    starts.zip(changes.chain([count])).map(|(start, end)| start..end)
 }
 
 /// The commit of a result, short.
@@ -219,19 +224,21 @@ fn machine(environment: &Environment) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use result::{Stored, example};
 
     use super::*;
 
     /// Results of one work, a day apart: the times of the example, multiplied by `factors`.
-    fn results(factors: &[f64]) -> Vec<Shown> {
+    pub(crate) fn results(factors: &[f64]) -> Vec<Shown> {
         let result = |(day, factor): (u64, &f64)| {
             let mut run = example::sampled(8);
             run.started_unix_s += day * 86_400;
             run.tool.program.commit = Some(format!("{:x}{:032}", 0xc0ff_ee00_u64 + day, 0));
             for cell in &mut run.cells {
-                cell.ms_per_batch.median = cell.ms_per_batch.median.map(|ms| ms * factor);
+                let time = &mut cell.ms_per_batch;
+                time.median = time.median.map(|ms| ms * factor);
+                time.ci95 = time.ci95.map(|ends| ends.map(|ms| ms * factor));
             }
             Shown::from(Stored::new(format!("{day}.json").into(), run))
         };
@@ -239,7 +246,7 @@ mod tests {
     }
 
     /// 1 with a few per mille of noise, and times `factor` from `from` on.
-    fn step(count: usize, from: usize, factor: f64) -> Vec<f64> {
+    pub(crate) fn step(count: usize, from: usize, factor: f64) -> Vec<f64> {
         let noise = |index: usize| 1.0 + ((index * 7_919) % 101) as f64 / 2e4;
         let of = |index: usize| noise(index) * if index < from { 1.0 } else { factor };
         (0..count).map(of).collect()

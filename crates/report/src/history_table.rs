@@ -140,24 +140,19 @@ fn line(texts: [String; HEADS.len()]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use result::{Content, Stored, example};
+    use result::Content;
 
     use super::*;
-    use crate::tests::fits;
+    use crate::{history::tests, tests::fits};
 
-    fn results(count: u64, from: u64) -> Vec<Shown> {
-        let result = |day: u64| {
-            let mut run = example::sampled(8);
-            run.started_unix_s += day * 86_400;
+    /// Results with two variants that take longer from one of them on.
+    fn results(count: usize, from: usize) -> Vec<Shown> {
+        let mut results = tests::results(&tests::step(count, from, 1.5));
+        for shown in &mut results {
+            let Content::Run(run) = &mut shown.content else { panic!("a run") };
             run.cells.truncate(2);
-            for cell in &mut run.cells {
-                let noise = 1.0 + ((day * 7_919) % 101) as f64 / 2e4;
-                let factor = noise * if day < from { 1.0 } else { 1.5 };
-                cell.ms_per_batch.median = cell.ms_per_batch.median.map(|ms| ms * factor);
-            }
-            Shown::from(Stored::new(format!("{day}.json").into(), run))
-        };
-        (0..count).map(result).collect()
+        }
+        results
     }
 
     #[test]

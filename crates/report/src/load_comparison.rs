@@ -7,8 +7,7 @@ use result::{
 };
 
 use super::{
-    Paint,
-    columns::Columns,
+    Paint, columns,
     comparison::{changed, ratio_words},
     page::{Page, Tone},
     units,
@@ -81,7 +80,7 @@ fn table(page: &mut Page, comparison: &LoadComparison) {
         });
         (name(key).to_owned(), figures.collect())
     });
-    Columns::new("median", &labels, &lines.collect::<Vec<_>>()).show(page);
+    columns::results(page, "median", &labels, &lines.collect::<Vec<_>>());
 }
 
 /// The name of a figure on the page, by its key in a load.

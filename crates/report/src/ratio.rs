@@ -17,7 +17,12 @@ impl Ratio {
     pub(crate) fn between(cell: &Cell, base: &Cell) -> Self {
         match (&cell.databases, &base.databases) {
             (Some(own), Some(of_base)) => Self::from_databases(own, of_base),
-            _ => Self::from_samples(cell, base),
+            _ => {
+                let times = facts::time_ms(cell).zip(facts::time_ms(base));
+                let [own, of_base] = [cell, base].map(facts::times_ns);
+                let median = times.map(|(ms, base)| ms / base);
+                Self { median, ..Self::from_times(&own, &of_base) }
+            }
         }
     }
 
@@ -31,12 +36,6 @@ impl Ratio {
         }
         let ratios: Vec<f64> = own.iter().zip(&of_base).map(|(own, base)| own / base).collect();
         Self { ci95: stats::estimate(&ratios).ci95, ..unpaired }
-    }
-
-    fn from_samples(cell: &Cell, base: &Cell) -> Self {
-        let [own, of_base] = [cell, base].map(facts::times_ns);
-        let median = facts::time_ms(cell).zip(facts::time_ms(base)).map(|(ms, base)| ms / base);
-        Self { median, ..Self::from_times(&own, &of_base) }
     }
 
     /// Divides the medians of the times. Nothing pairs a sample of one run with a sample of

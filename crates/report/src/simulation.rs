@@ -36,6 +36,9 @@ pub fn simulation(simulation: &Simulation, width: usize, paint: Paint) -> String
 }
 
 fn costs(of: &SimulationCosts) -> String {
+    // Time of all steps without shards over their time on one shard.
+    let alone_share =
+        if of.steps_ns == 0 { 1.0 } else { of.alone_steps_ns as f64 / of.steps_ns as f64 };
     let tx = match of.given_tx_ns {
         Some(given) => format!("{} a transaction, as given", ns(given)),
         None => format!(
@@ -43,7 +46,7 @@ fn costs(of: &SimulationCosts) -> String {
             units::time_ns(of.tx_ns.mean),
             ns(of.tx_ns.max),
             of.step_variant,
-            units::time_ns(of.tx_ns.mean * alone_share(of)),
+            units::time_ns(of.tx_ns.mean * alone_share),
         ),
     };
     format!(
@@ -61,11 +64,6 @@ fn costs(of: &SimulationCosts) -> String {
         ns(of.after_ns),
         units::things(of.sample_count, "sample"),
     )
-}
-
-/// Time of all steps without shards over their time on one shard.
-fn alone_share(of: &SimulationCosts) -> f64 {
-    if of.steps_ns == 0 { 1.0 } else { of.alone_steps_ns as f64 / of.steps_ns as f64 }
 }
 
 /// Name of a prediction: `@2+30shards-fanout-500us list` with two threads a shard.

@@ -48,8 +48,7 @@ pub fn sweep_table(merged: &Merged, width: usize, paint: Paint) -> String {
 
 fn head(page: &mut Page, merged: &Merged) {
     let sweep = &merged.sweep;
-    let axes = sweep.axes.iter();
-    let axes = axes.map(|axis| format!("{} {}", axis.label, axis.values.join(", ")));
+    let axes = sweep.axes.iter().map(|axis| format!("{} {}", axis.label, axis.values.join(", ")));
     let cells = units::things(sweep.cell_count, "cell");
     let text = format!("{}: {}; {cells}", sweep.scenario, units::joined(axes, " × "));
     page.labelled(Tone::Plain, "sweep", &text);

@@ -4,7 +4,10 @@
 use result::{Bottleneck, Cell, ClientCell, Estimate, RunResult, Shown};
 use variant::{CacheMode, ListForm};
 
-use crate::{page::clean, units::Exact};
+use crate::{
+    page::clean,
+    units::{Exact, joined},
+};
 
 /// A column: its name, and the text of its field for a `T`.
 pub(super) type Column<T> = (&'static str, fn(&T) -> String);
@@ -86,13 +89,9 @@ const FIGURES: [Column<Cell>; 30] = [
 
 /// The table, with the names of columns in the first line.
 pub fn csv(results: &[Shown]) -> String {
-    let of_result = OF_RESULT.iter().map(|(name, _)| *name);
-    let of_cell = OF_CELL.iter().map(|(name, _)| *name);
-    let figures = FIGURES.iter().map(|(name, _)| *name);
-    let run = of_result.chain(of_cell);
-    let names: Vec<&str> =
-        ["file"].into_iter().chain(run).chain(["samples", "databases"]).chain(figures).collect();
-    let mut text = names.join(",") + "\n";
+    let of_run = names(&OF_RESULT).chain(names(&OF_CELL)).chain(["samples", "databases"]);
+    let all = ["file"].into_iter().chain(of_run).chain(names(&FIGURES));
+    let mut text = joined(all, ",") + "\n";
     for shown in results {
         let Some(run) = shown.run() else { continue };
         let path = shown.path.to_string_lossy();
@@ -122,6 +121,10 @@ fn client_field(column: &str, client: &ClientCell) -> String {
         "ms_per_batch_high" => high(client.ms_per_batch),
         _ => String::new(),
     }
+}
+
+pub(super) fn names<T>(columns: &[Column<T>]) -> impl Iterator<Item = &'static str> {
+    columns.iter().map(|(name, _)| *name)
 }
 
 /// The fields of a row after the file; `of_row` gives the row's own.

@@ -5,7 +5,7 @@ use result::{Error, json, send::SendResult, stored::StoredLoad};
 use super::{
     Better,
     benchmark::Entry,
-    csv::{Column, field, word},
+    csv::{Column, field, names, word},
     markdown,
 };
 use crate::{
@@ -96,8 +96,7 @@ const COLUMNS: [Column<SendResult>; 36] = [
 /// A CSV table with a row for each load, and the names of columns in the first line. A figure that
 /// is not known is empty.
 pub fn csv_of_loads(loads: &[StoredLoad]) -> String {
-    let names = ["file"].into_iter().chain(COLUMNS.iter().map(|(name, _)| *name));
-    let mut text = names.collect::<Vec<_>>().join(",") + "\n";
+    let mut text = units::joined(["file"].into_iter().chain(names(&COLUMNS)), ",") + "\n";
     for load in loads {
         let mut fields = vec![field(&load.path.to_string_lossy())];
         fields.extend(COLUMNS.iter().map(|(_, field)| field(&load.result)));

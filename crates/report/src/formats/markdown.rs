@@ -152,15 +152,14 @@ fn broken(claim: &Claim) -> String {
 /// The table: for each store and design the cell with the highest median throughput over all
 /// results, then the clients.
 fn table(results: &[Shown]) -> Vec<String> {
-    let mut best: Vec<Best<'_>> = Vec::new();
+    let mut best: Vec<(&Shown, &Cell)> = Vec::new();
     let sound = results.iter().filter(|shown| shown.is_sound());
-    let cells = sound.flat_map(|of| of.cells().iter().map(move |cell| Best { of, cell }));
-    for next in cells {
-        let kind = (next.cell.store, next.cell.design);
-        match best.iter_mut().find(|known| (known.cell.store, known.cell.design) == kind) {
-            Some(known) if next.speed() > known.speed() => *known = next,
+    for (of, cell) in sound.flat_map(|of| of.cells().iter().map(move |cell| (of, cell))) {
+        let kind = (cell.store, cell.design);
+        match best.iter_mut().find(|(_, known)| (known.store, known.design) == kind) {
+            Some(known) if speed(cell) > speed(known.1) => *known = (of, cell),
             Some(_) => {}
-            None => best.push(next),
+            None => best.push((of, cell)),
         }
     }
     let sound = results.iter().filter(|shown| shown.is_sound()).filter_map(Shown::run);
@@ -175,8 +174,10 @@ fn table(results: &[Shown]) -> Vec<String> {
         ),
         "|---|--:|--:|--:|--:|---|".to_owned(),
     ];
-    let rows = best.iter().map(row);
-    let rows = rows.chain(clients.iter().map(|client| client_row(client)));
+    let rows = best
+        .iter()
+        .map(|(of, cell)| row(of, cell))
+        .chain(clients.iter().map(|client| client_row(client)));
     lines.extend(rows.take(ROW_COUNT));
     let more = units::beyond(best.len() + clients.len(), ROW_COUNT);
     lines.extend(more.map(|more| format!("\nand {more} more")));
@@ -184,20 +185,12 @@ fn table(results: &[Shown]) -> Vec<String> {
     lines
 }
 
-/// The best cell of a design, and its result.
-struct Best<'a> {
-    of: &'a Shown,
-    cell: &'a Cell,
+fn speed(cell: &Cell) -> f64 {
+    cell.mgas_per_s.median.unwrap_or(f64::NEG_INFINITY)
 }
 
-impl Best<'_> {
-    fn speed(&self) -> f64 {
-        self.cell.mgas_per_s.median.unwrap_or(f64::NEG_INFINITY)
-    }
-}
-
-fn row(best: &Best<'_>) -> String {
-    let Best { of, cell } = best;
+/// The row of the best cell of a design, and its result.
+fn row(of: &Shown, cell: &Cell) -> String {
     // The rows of a sweep may be of different work.
     let keys = of.swept.iter().map(|(key, value)| format!("{key}={value}"));
     let keys = units::any_joined(keys, " ").map(|keys| format!(" in `{}`", code(&keys)));

@@ -1,7 +1,7 @@
 //! The table of a gate's judged figures: verdict, change, bounds, allowed change, and the change of
 //! A's second process against A. On a page that is too narrow each figure is a paragraph.
 
-use result::gate::{Judged, Shift};
+use result::gate::{Judged, Shift, Verdict};
 
 use crate::{
     columns::{Column, GAP, line, lines, width},
@@ -30,28 +30,31 @@ impl Line {
     /// Makes the line of a figure that octets decide; `None` before the first look.
     pub(super) fn judged(figure: &Judged) -> Option<Self> {
         let look = figure.looks.last()?;
-        let values = [
-            figure.verdict.to_string(),
-            signed(look.change),
-            range([Some(look.lower), Some(look.upper)]),
-            format!("{:.1}", figure.delta * 100.0),
-            range(look.null.map(Some)),
-        ];
+        let change = [look.change, look.lower, look.upper].map(Some);
+        let null = range(look.null.map(Some));
+        let values = values(figure.verdict, change, figure.delta, null);
         Some(Self { name: figure.metric.to_string(), values })
     }
 
     /// Makes the line of a figure that stored results decide. A change of up to `delta` counts as
     /// none.
     pub(super) fn shifted(what: &str, shift: &Shift, delta: f64) -> Self {
-        let values = [
-            shift.verdict.to_string(),
-            units::or_unknown(shift.change.map(signed)),
-            range([shift.lower, shift.upper]),
-            format!("{:.1}", delta * 100.0),
-            String::new(),
-        ];
+        let change = [shift.change, shift.lower, shift.upper];
+        let values = values(shift.verdict, change, delta, String::new());
         Self { name: format!("{} {what}", shift.variant), values }
     }
+}
+
+/// The texts of a change with its bounds, of the allowed change, and of that of A to itself.
+fn values(
+    verdict: Verdict,
+    [change, lower, upper]: [Option<f64>; 3],
+    delta: f64,
+    null: String,
+) -> [String; COLUMN_COUNT] {
+    let change = units::or_unknown(change.map(signed));
+    let allowed = format!("{:.1}", delta * 100.0);
+    [verdict.to_string(), change, range([lower, upper]), allowed, null]
 }
 
 /// A share in per cent, with its sign.

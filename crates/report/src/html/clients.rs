@@ -75,7 +75,7 @@ fn table(report: &Report<'_>, runs: &[Part<'_, RunResult>]) -> String {
         (report.ms_per(), &|client| number(figure!(client, ms_per_batch.median), units::plain)),
         ("95 %", &|client| {
             let ends = interval!(client, ms_per_batch.ci95);
-            markup::interval(ends, client.counted().len(), units::plain)
+            markup::interval(ends, Some(client.counted().len()), units::plain)
         }),
         ("MGas/s", &|client| number(figure!(client, mgas_per_s.median), units::number)),
         ("Times in order", &|client| ratio(client)),

@@ -257,7 +257,9 @@ impl<'a> Report<'a> {
         let mut groups: Vec<Vec<&'r Row<'a>>> = Vec::new();
         for row in rows {
             let known = groups.iter_mut().find(|group| {
-                fixed.iter().all(|index| is_like(group[0].setting(*index), row.setting(*index)))
+                let mut pairs =
+                    fixed.iter().map(|index| [group[0], row].map(|of| of.setting(*index)));
+                pairs.all(|[known, own]| known.is_none() || own.is_none() || known == own)
             });
             match known {
                 Some(group) => group.push(row),
@@ -360,10 +362,6 @@ impl<'a> Report<'a> {
 /// Median throughput; a row without one is slowest.
 pub(super) fn speed(row: &Row<'_>) -> f64 {
     row.throughput().map_or(f64::NEG_INFINITY, |figure| figure.value)
-}
-
-fn is_like(a: Option<&Setting>, b: Option<&Setting>) -> bool {
-    a.zip(b).is_none_or(|(a, b)| a == b)
 }
 
 /// The keys that all of `results` were swept over and that no variant's name has. Empty where a

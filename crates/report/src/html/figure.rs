@@ -31,19 +31,13 @@ impl Figure {
 }
 
 /// A part of a result, and its place there.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Part<'a, T> {
     /// Index of its result among those of the page.
     pub(super) result: usize,
     /// Path in the result; empty for all of it.
     pub(super) at: String,
     pub(super) value: &'a T,
-}
-
-impl<T> Clone for Part<'_, T> {
-    fn clone(&self) -> Self {
-        Self { at: self.at.clone(), ..*self }
-    }
 }
 
 impl<T> Deref for Part<'_, T> {
@@ -96,17 +90,14 @@ impl<'a, T> Part<'a, T> {
 /// this path below an expression. A field that may be absent has a `?` behind it.
 macro_rules! place {
     (@text [$($text:expr),*]) => { [$($text),*].join("/") };
-    (@text [$($text:expr),*] . $($rest:tt)*) => {
-        $crate::html::figure::place!(@text [$($text),*] $($rest)*)
-    };
-    (@text [$($text:expr),*] ? $($rest:tt)*) => {
-        $crate::html::figure::place!(@text [$($text),*] $($rest)*)
-    };
     (@text [$($text:expr),*] [$index:expr] $($rest:tt)*) => {
         $crate::html::figure::place!(@text [$($text,)* $index.to_string()] $($rest)*)
     };
     (@text [$($text:expr),*] $field:ident $($rest:tt)*) => {
         $crate::html::figure::place!(@text [$($text,)* stringify!($field).to_owned()] $($rest)*)
+    };
+    (@text [$($text:expr),*] $dot_or_mark:tt $($rest:tt)*) => {
+        $crate::html::figure::place!(@text [$($text),*] $($rest)*)
     };
     (@value $of:expr;) => { $of };
     (@value $of:expr; . $($rest:tt)*) => {

@@ -64,11 +64,7 @@ fn source_html(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
         ("Lower bound", &|of| number(of.lower.as_ref(), percent)),
         ("Upper bound", &|of| number(of.upper.as_ref(), percent)),
         ("Allowed", &|of| markup::percent(of.allowed.as_ref())),
-        ("A to itself", &|of| {
-            of.null
-                .clone()
-                .map_or_else(markup::unknown, |null| markup::interval(Some(null), 0, percent))
-        }),
+        ("A to itself", &|of| markup::interval(of.null.clone(), None, percent)),
     ];
     Some(format!(
         "{label}{}<p>A change of up to {delta} counts as none, or up to the floor of a figure where that \

@@ -19,6 +19,8 @@ use crate::{
 /// Number of values of a fact that are shown where results differ; further values are folded away.
 const SHOWN_VALUE_COUNT: usize = 3;
 
+/// Heads of the tables of facts.
+const HEADS: [&str; 2] = ["Fact", "Value"];
 /// Facts that are shown first: their names, and their paths in [`Facts`].
 const FIRST: [(&str, &str); 18] = [
     ("Processor", "/environment/cpu/model"),
@@ -103,34 +105,28 @@ pub(super) fn warnings(report: &Report<'_>) -> Section {
 /// The machine and the stores.
 pub(super) fn environment(report: &Report<'_>) -> Section {
     let facts: Vec<Value> = report.sources.iter().map(facts).collect();
-    let first = FIRST.map(|(name, at)| (name.to_owned(), values(&facts, at)));
-    let mut body = by_result(report, "The machine", &first);
-    let full: Vec<(String, Vec<String>)> =
-        all_paths(&facts).into_iter().map(|(at, name)| (name, values(&facts, &at))).collect();
-    let full = by_result(report, "Every fact", &full);
+    let line = |name: &str, at: &str| [esc(name), values_of(report, &facts, at)];
+    let first = FIRST.iter().map(|(name, at)| line(name, at));
+    let mut body = markup::table("The machine", &HEADS, first);
+    let full = all_paths(&facts).into_iter().map(|(at, name)| line(&name, &at));
+    let full = markup::table("Every fact", &HEADS, full);
     body.push_str(&markup::fold("Every fact of machine, device and stores", &full));
     let lede = "Its state when the run began. Unknown facts are not guessed.";
     Section::new("environment", "The machine", lede, body, Vec::new())
 }
 
-/// A table of facts. Each value of a fact stands once; where results differ, their labels stand
-/// beside it.
-fn by_result(report: &Report<'_>, title: &str, rows: &[(String, Vec<String>)]) -> String {
-    let lines = rows.iter().map(|(name, values)| [esc(name), values_of(report, values)]);
-    markup::table(title, &["Fact", "Value"], lines)
-}
-
-/// The different values of a fact, with the labels of their results.
-fn values_of(report: &Report<'_>, values: &[String]) -> String {
-    let mut distinct: Vec<(&String, Vec<&str>)> = Vec::new();
-    for (value, source) in values.iter().zip(&report.sources) {
-        match distinct.iter_mut().find(|(known, _)| bare(known) == bare(value)) {
+/// The different values of a fact. Where results differ, their labels stand beside the values.
+fn values_of(report: &Report<'_>, facts: &[Value], at: &str) -> String {
+    let mut distinct: Vec<(String, Vec<&str>)> = Vec::new();
+    for (facts, source) in facts.iter().zip(&report.sources) {
+        let value = value(source.index, facts, at);
+        match distinct.iter_mut().find(|(known, _)| bare(known) == bare(&value)) {
             Some((_, labels)) => labels.push(&source.label),
             None => distinct.push((value, vec![&source.label])),
         }
     }
     if let [(value, _)] = distinct.as_slice() {
-        return (*value).clone();
+        return value.clone();
     }
     let each = distinct
         .iter()
@@ -149,11 +145,6 @@ fn bare(text: &str) -> String {
     let start = text.find(" data-result=").unwrap_or(text.len());
     let end = text.find('>').filter(|end| *end > start).unwrap_or(text.len());
     format!("{}{}", &text[..start], &text[end..])
-}
-
-/// The text of a fact in each result.
-fn values(facts: &[Value], at: &str) -> Vec<String> {
-    facts.iter().enumerate().map(|(result, facts)| value(result, facts, at)).collect()
 }
 
 /// The text of a fact in the result at `result`.

@@ -195,7 +195,7 @@ pub(super) fn points(report: &Report<'_>, groups: &[Group<'_>]) -> Section {
         }),
         ("95 %", &|of| {
             let ends = cell(of).and_then(|cell| interval!(cell, ms_per_batch.ci95));
-            markup::interval(ends, of.cell.value_count(), units::plain)
+            markup::interval(ends, Some(of.cell.value_count()), units::plain)
         }),
     ];
     let table = markup::table_of("All points", all, &columns);

@@ -8,7 +8,7 @@ use result::{
 
 use super::{
     figure::{Figure, Part, figure, interval, part},
-    markup::{self, Column, Parts, Section, esc, number, shell, unknown},
+    markup::{self, Column, Parts, Section, esc, number, shell},
 };
 use crate::{limit, units};
 
@@ -68,12 +68,6 @@ fn bounded(row: &Row<'_>, [below, above]: [&str; 2], figure: String) -> String {
     }
 }
 
-fn ends(ends: Option<[Figure; 2]>, text: fn(f64) -> String) -> String {
-    ends.map_or_else(unknown, |[low, high]| {
-        format!("{} to {}", number(Some(low), text), number(Some(high), text))
-    })
-}
-
 fn table(rows: &[Row<'_>]) -> Section {
     let lede = "The header gas limit below which a whole block keeps the deadline, by the 95 % upper bound for one \
                 block; the distance from there to the gas whose expected time is the deadline; the operation that \
@@ -86,9 +80,13 @@ fn table(rows: &[Row<'_>]) -> Section {
         ("±", &|row| gas(figure!(row.design, half_width_gas))),
         ("Operation", &|row| esc(&row.load.operation)),
         ("Time of one", &|row| time(figure!(row.design, ns_per_operation))),
-        ("95 %", &|row| ends(interval!(row.design, ns_per_operation_ci95), units::time_ns)),
+        ("95 %", &|row| {
+            markup::interval(interval!(row.design, ns_per_operation_ci95), None, units::time_ns)
+        }),
         ("Gas per µs", &|row| gas(figure!(row.design, gas_per_us))),
-        ("95 %", &|row| ends(interval!(row.design, gas_per_us_ci95), units::number)),
+        ("95 %", &|row| {
+            markup::interval(interval!(row.design, gas_per_us_ci95), None, units::number)
+        }),
         ("Factor of its gas", &|row| {
             let factor = number(figure!(row.design, price_factor), units::ratio);
             bounded(row, ["&gt; ", "&lt; "], factor)
@@ -128,7 +126,7 @@ fn checks(rows: &[Row<'_>]) -> Section {
             name(row),
             gas(figure!(row.design, check?.header_gas)),
             time(median),
-            ends(predicted, units::time_ns),
+            markup::interval(predicted, None, units::time_ns),
             if check.holds() { "✓ within" } else { "✗ outside" }.to_owned(),
         ])
     });

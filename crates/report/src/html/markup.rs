@@ -84,23 +84,22 @@ pub(super) fn percent(figure: Option<impl Borrow<Figure>>) -> String {
     number(figure, |share| format!("{} %", units::percent(share)))
 }
 
-/// Both ends of an interval, or `n=` and the number of values where there is none.
+/// Both ends of an interval. Where there is none, `n=` and the number of values, if it is known.
 pub(super) fn interval(
     ends: Option<[Figure; 2]>,
-    value_count: usize,
-    text: impl Fn(f64) -> String,
+    value_count: Option<usize>,
+    text: fn(f64) -> String,
 ) -> String {
-    match ends {
-        Some([low, high]) => {
-            format!("{} to {}", number(Some(low), &text), number(Some(high), &text))
-        }
-        None => format!("<span class=\"none\">n={value_count}</span>"),
+    match (ends, value_count) {
+        (Some(ends), _) => ends.map(|end| number(Some(end), text)).join(" to "),
+        (None, Some(count)) => format!("<span class=\"none\">n={count}</span>"),
+        (None, None) => unknown(),
     }
 }
 
 /// Both ends of an interval of a row's figures, or `n=` and its number of values.
 pub(super) fn ends(row: &Row<'_>, ends: Option<[Figure; 2]>, text: fn(f64) -> String) -> String {
-    interval(ends, row.cell.value_count(), text)
+    interval(ends, Some(row.cell.value_count()), text)
 }
 
 /// The text for an unknown number.

@@ -7,7 +7,7 @@ use super::{
     chart::{legend_mark, mark},
     figure::Figure,
     look::class,
-    markup::{esc, interval, number, unknown},
+    markup::{esc, interval, number},
     scale::Scale,
 };
 
@@ -91,52 +91,44 @@ impl RowPicture<'_> {
             row.name,
             self.drawing(row),
             number(row.value.as_ref(), self.text),
-            match (&row.ends, row.value_count) {
-                (None, None) => unknown(),
-                (ends, count) => interval(ends.clone(), count.unwrap_or_default(), self.text),
-            }
+            interval(row.ends.clone(), row.value_count, self.text)
         )
     }
 
+    /// A line between two values along x and two pixels along y.
+    fn line(&self, class: &str, x: [f64; 2], [y1, y2]: [f64; 2]) -> String {
+        let [x1, x2] = x.map(|value| self.scale.percent(value));
+        format!("<line class=\"{class}\" x1=\"{x1:.2}%\" x2=\"{x2:.2}%\" y1=\"{y1}\" y2=\"{y2}\"/>")
+    }
+
     fn drawing(&self, row: &PictureRow) -> String {
-        let x = |value: f64| self.scale.percent(value);
-        let upright = |class: &str, value: f64, [top, bottom]: [f64; 2]| {
-            let x = x(value);
-            format!(
-                "<line class=\"{class}\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"{top}\" y2=\"{bottom}\"/>"
-            )
-        };
-        let across = |class: &str, [from, to]: [f64; 2]| {
-            let (from, to) = (x(from), x(to));
-            format!(
-                "<line class=\"{class}\" x1=\"{from:.2}%\" x2=\"{to:.2}%\" y1=\"{MIDDLE}\" y2=\"{MIDDLE}\"/>"
-            )
-        };
         let class = class(row.design);
         let mut svg = String::new();
-        svg.extend(self.scale.ticks().iter().map(|tick| upright("tick", *tick, [0.0, HEIGHT])));
-        svg.extend(row.limit.map(|limit| upright("limit", limit, [1.0, HEIGHT - 1.0])));
+        svg.extend(
+            self.scale.ticks().iter().map(|tick| self.line("tick", [*tick; 2], [0.0, HEIGHT])),
+        );
+        svg.extend(row.limit.map(|limit| self.line("limit", [limit; 2], [1.0, HEIGHT - 1.0])));
         let Some(value) = &row.value else { return svg };
-        svg.push_str(&across(&format!("stem {class}"), [0.0, value.value]));
+        svg.push_str(&self.line(&format!("stem {class}"), [0.0, value.value], [MIDDLE; 2]));
         let single = format!("single {class}");
         let ends = [MIDDLE - 5.0, MIDDLE + 5.0];
-        svg.extend(row.singles.iter().map(|value| upright(&single, *value, ends)));
+        svg.extend(row.singles.iter().map(|value| self.line(&single, [*value; 2], ends)));
         let mut words = row.words.clone();
         if let Some([low, high]) = &row.ends {
             let [low, high] = [low, high].map(|end| end.value);
             let ends = [MIDDLE - 7.0, MIDDLE + 7.0];
             svg.push_str(&format!(
                 "<g class=\"whisker {class}\">{}{}{}</g>",
-                across("", [low, high]),
-                upright("", low, ends),
-                upright("", high, ends)
+                self.line("", [low, high], [MIDDLE; 2]),
+                self.line("", [low; 2], ends),
+                self.line("", [high; 2], ends)
             ));
             let [low, high] = [low, high].map(self.text);
             words.push_str(&format!(", 95 % interval {low} to {high}"));
         }
         svg + &format!(
             "<svg x=\"{:.2}%\" y=\"{MIDDLE}\" overflow=\"visible\">{}</svg>",
-            x(value.value),
+            self.scale.percent(value.value),
             mark(row.design, &words, value, "")
         )
     }

@@ -71,7 +71,7 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
         return None;
     }
     let firsts = lines.iter().map(|line| line[0].row);
-    let panels = report.panels(firsts, &panel_free());
+    let panels = report.panels(firsts, &[&OF_VARIANT[..], &[DESIGN, SOURCE]].concat());
     let charts = panels.iter().map(|(title, panel)| {
         let own =
             lines.iter().filter(|line| panel.iter().any(|row| std::ptr::eq(*row, line[0].row)));
@@ -86,13 +86,6 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
                blocks in one request can lie above it.";
     let results = report.results_of(lines.iter().flatten().map(|point| point.row));
     Some(Section::new(kind.id, kind.title, lede, body, results))
-}
-
-/// The settings that may differ within a chart.
-fn panel_free() -> Vec<usize> {
-    let mut free = OF_VARIANT.to_vec();
-    free.extend([DESIGN, SOURCE]);
-    free
 }
 
 /// Lines of rows that differ only in the kind's setting, which has two values or more. Rows are

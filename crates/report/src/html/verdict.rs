@@ -31,19 +31,12 @@ enum Grade {
 }
 
 impl Grade {
-    const fn class(self) -> &'static str {
+    /// Its CSS class and its sign.
+    const fn look(self) -> (&'static str, &'static str) {
         match self {
-            Self::Good => "good",
-            Self::Open => "open",
-            Self::Bad => "bad",
-        }
-    }
-
-    const fn sign(self) -> &'static str {
-        match self {
-            Self::Good => "✓",
-            Self::Open => "?",
-            Self::Bad => "✗",
+            Self::Good => ("good", "✓"),
+            Self::Open => ("open", "?"),
+            Self::Bad => ("bad", "✗"),
         }
     }
 }
@@ -86,7 +79,8 @@ pub(super) fn html(report: &Report<'_>) -> String {
     if !has_few {
         html.push_str("<p><a href=\"#results\">Each result</a> is listed at the end.</p>");
     }
-    markup::verdict(grade.class(), &markup::signed(grade.sign(), &esc(&headline)), &html)
+    let (class, sign) = grade.look();
+    markup::verdict(class, &markup::signed(sign, &esc(&headline)), &html)
 }
 
 /// The first line of the answer, for the first store.
@@ -113,8 +107,8 @@ fn result_html(
             true => more.trim_start_matches([':', ';', ' ']).to_owned(),
             false => format!("{}{more}", esc(text)),
         };
-        let text = markup::signed(grade.sign(), &text);
-        Some(format!("<li class=\"{}\">{text}</li>\n", grade.class()))
+        let (class, sign) = grade.look();
+        Some(format!("<li class=\"{class}\">{}</li>\n", markup::signed(sign, &text)))
     });
     let items = units::any_joined(items, "");
     html.extend(items.map(|items| format!("<ul class=\"lines\">\n{items}</ul>")));

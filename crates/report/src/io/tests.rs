@@ -1,10 +1,9 @@
 //! Laws of the page and the JSON of `stress doctor io`.
 
-use serde_json::Value;
 use variant::{CacheMode, ReadMethod, StoreKind};
 
 use super::*;
-use crate::tests::fits;
+use crate::tests::{fits, keys::explained};
 use result::{
     CacheFacts, example,
     io::{IoState, ORDER, SCHEMA},
@@ -108,21 +107,9 @@ fn page(result: &IoResult, width: usize) -> String {
 fn every_line_fits_and_says_what_a_reader_needs() {
     for width in [80, 120] {
         let text = page(&typical(), width);
-        let needed = [
-            "32M rows",
-            "82.3k reads/s",
-            "82.3k before and",
-            "80.1k after",
-            "proved",
-            "14.5k",
-            "61.8k",
-            "74 % of the",
-            "p50",
-            "p99",
-            "CPU",
-            "15.3",
-        ];
-        for words in needed {
+        let needed = "32M rows; 82.3k reads/s; 82.3k before and; 80.1k after; proved; 14.5k; 61.8k; \
+             74 % of the; p50; p99; CPU; 15.3";
+        for words in needed.split("; ") {
             assert!(text.contains(words), "{words} is missing:\n{text}");
         }
         assert!(!text.contains("warning"), "{text}");
@@ -198,28 +185,9 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     let page = include_str!("../../../../docs/designs.md");
     let text = page.split("\n## ").find(|part| part.starts_with("Raw reads\n"));
     let text = text.expect("docs/designs.md has a part \"Raw reads\"");
-    let mut keys = Vec::new();
-    keys_of(&serde_json::to_value(typical()).unwrap(), &mut keys);
-    assert!(keys.len() > 40, "{}", keys.len());
-    for key in &keys {
-        assert!(text.contains(&format!("`{key}`")), "docs/designs.md does not explain `{key}`");
-    }
-    for (name, _) in text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')) {
-        let is_there = keys.iter().any(|key| key == name);
-        assert!(is_there, "docs/designs.md explains `{name}`, which is gone");
-    }
-}
-
-/// Last names of all paths; the environment and the tool are explained in `docs/result.md`.
-fn keys_of(value: &Value, keys: &mut Vec<String>) {
-    match value {
-        Value::Object(map) => map.iter().for_each(|(key, value)| {
-            keys.push(key.clone());
-            if !["facts", "environment", "tool"].contains(&key.as_str()) {
-                keys_of(value, keys);
-            }
-        }),
-        Value::Array(values) => values.iter().for_each(|value| keys_of(value, keys)),
-        _ => {}
-    }
+    let value = serde_json::to_value(typical()).unwrap();
+    // The environment and the tool are explained in `docs/result.md`.
+    let elsewhere = ["facts", "environment", "tool"];
+    let key_count = explained("docs/designs.md", text, &value, &elsewhere);
+    assert!(key_count > 40, "{key_count}");
 }

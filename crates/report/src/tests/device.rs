@@ -2,12 +2,8 @@
 
 use result::{RunResult, example};
 
+use super::words;
 use crate::{Paint, table};
-
-/// The text of a page with single spaces: lines are broken anywhere.
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
 
 #[test]
 fn figures_that_a_sweep_shares_say_so_and_how_old_they_are() {

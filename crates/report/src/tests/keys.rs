@@ -16,7 +16,6 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     let (_, page) = include_str!("../../../../docs/result.md")
         .split_once("\n## Keys of `stress.result/3`\n")
         .expect("docs/result.md has a part with the keys, its last");
-    let mut keys = Vec::new();
     let mut result = example::sampled(8);
     result.cells[0].samples[0].warm_up = Some(WarmUpFacts::default());
     result.cells[0].samples[0].speculation = Some(SpeculationFacts::default());
@@ -51,30 +50,38 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     let ran = [ran(1), ran(2), ran(3)];
     result.cells.extend(databases::pool(&ran, &[]));
     result.databases = ran.map(|ran| ran.facts).into();
-    keys_of(&serde_json::to_value(result).unwrap(), &mut keys);
-    assert!(keys.len() > 80, "{}", keys.len());
-    for key in &keys {
-        assert!(page.contains(&format!("`{key}`")), "docs/result.md does not explain `{key}`");
-    }
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
-    for (name, _) in rows {
-        assert!(
-            keys.iter().any(|key| key == name),
-            "docs/result.md explains `{name}`, which is gone"
-        );
-    }
+    // A store's facts are its own: the page does not list them.
+    let key_count =
+        explained("docs/result.md", page, &serde_json::to_value(result).unwrap(), &["facts"]);
+    assert!(key_count > 80, "{key_count}");
 }
 
-/// Last names of all paths. A store's facts are its own: the page does not list them.
-fn keys_of(value: &Value, keys: &mut Vec<String>) {
+/// Checks that the `text` of a page explains each key of `value`, and no other key. Keys below those
+/// that are `elsewhere` are explained on another page. Returns the number of keys.
+pub(crate) fn explained(page: &str, text: &str, value: &Value, elsewhere: &[&str]) -> usize {
+    let mut keys = Vec::new();
+    keys_of(value, elsewhere, &mut keys);
+    for key in &keys {
+        assert!(text.contains(&format!("`{key}`")), "{page} does not explain `{key}`");
+    }
+    for (name, _) in text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')) {
+        assert!(keys.iter().any(|key| key == name), "{page} explains `{name}`, which is gone");
+    }
+    keys.len()
+}
+
+/// Last names of all paths, none below a key that is `elsewhere`.
+fn keys_of(value: &Value, elsewhere: &[&str], keys: &mut Vec<String>) {
     match value {
         Value::Object(map) => map.iter().for_each(|(key, value)| {
             keys.push(key.clone());
-            if key != "facts" {
-                keys_of(value, keys);
+            if !elsewhere.contains(&key.as_str()) {
+                keys_of(value, elsewhere, keys);
             }
         }),
-        Value::Array(values) => values.iter().for_each(|value| keys_of(value, keys)),
+        Value::Array(values) => {
+            values.iter().for_each(|value| keys_of(value, elsewhere, keys));
+        }
         _ => {}
     }
 }

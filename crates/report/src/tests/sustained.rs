@@ -3,12 +3,8 @@
 use result::{BatchFigures, SpaceFacts, StoreWriteFacts, WriteFacts, example};
 use variant::Phase;
 
+use super::words;
 use crate::{Paint, table};
-
-/// The text of a page with single spaces: lines are broken anywhere.
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
 
 #[test]
 fn many_blocks_have_their_percentiles_their_writes_and_the_number_of_the_slowest() {

@@ -1,24 +1,13 @@
 //! The page of a history: places of marks are those of the results and their times.
 
 use super::*;
-use crate::{by_time, html::history};
+use crate::{by_time, history::tests, html::history};
 
 /// Results a day apart, of which the last ones take longer.
-pub(super) fn results(count: u64, from: u64) -> Vec<Shown> {
-    let of = |day: u64| {
-        result(|run| {
-            run.started_unix_s += day * 86_400;
-            run.tool.program.commit = Some(format!("{:010x}ff", 0xabc_0000 + day));
-            for cell in &mut run.cells {
-                let noise = 1.0 + ((day * 7_919) % 101) as f64 / 2e4;
-                let factor = noise * if day < from { 1.0 } else { 1.3 };
-                cell.ms_per_batch.median = cell.ms_per_batch.median.map(|ms| ms * factor);
-                cell.ms_per_batch.ci95 =
-                    cell.ms_per_batch.ci95.map(|ends| ends.map(|ms| ms * factor));
-            }
-        })
-    };
-    by_time((0..count).rev().map(of).collect())
+pub(super) fn results(count: usize, from: usize) -> Vec<Shown> {
+    let mut results = tests::results(&tests::step(count, from, 1.3));
+    results.reverse();
+    by_time(results)
 }
 
 fn number(text: &str) -> f64 {
@@ -58,7 +47,7 @@ fn every_mark_lies_where_its_result_and_its_time_are() {
         let y = pixel(number(mark.get("data-value")));
         assert!((number(outer.get("y")) - y).abs() < 0.35, "{index}: {} and {y}", outer.get("y"));
         assert!(mark.get("data-at").ends_with("/ms_per_batch/median"));
-        let commit = format!("commit {:010x},", 0xabc_0000 + index as u64);
+        let commit = format!("commit {:x}00,", 0xc0ff_ee00 + index as u64);
         assert!(mark.get("aria-label").contains(&commit), "{}", mark.get("aria-label"));
     }
     assert_eq!(count, 24 * 5, "five variants in each result");
@@ -84,7 +73,7 @@ fn a_change_is_an_upright_line_between_its_results_and_breaks_the_lines() {
     let joined = lines.filter(is_line).filter(|of| of.get("x1") != of.get("x2")).count();
     assert_eq!(joined, 22 * 5);
     for words in
-        ["1.3", "<code>000abc000e</code> → <code>000abc000f</code>", "Where a time changed"]
+        ["1.3", "<code>c0ffee0e00</code> → <code>c0ffee0f00</code>", "Where a time changed"]
     {
         assert!(page.contains(words), "{words}");
     }

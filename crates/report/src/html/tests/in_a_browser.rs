@@ -86,47 +86,26 @@ fn close(run: &mut RunResult) {
     }
 }
 
-/// A change that makes a page wrong.
-struct Planted {
-    name: &'static str,
-    change: fn(&str) -> String,
-}
+/// A change that makes a page wrong: its name, and the page with it.
+type Planted = (&'static str, fn(&str) -> String);
 
 const PLANTED: [Planted; 9] = [
-    Planted {
-        name: "every number twice as large",
-        change: |page| doubled(page, "<data", "</data>"),
-    },
-    Planted { name: "every tick twice as large", change: |page| doubled(page, "<text", "</text>") },
-    Planted {
-        name: "a mark elsewhere, its axis as it was",
-        change: |page| moved(page, "overflow=\"visible\" class=\"w0\"", "y=\""),
-    },
-    Planted {
-        name: "a throughput's mark elsewhere",
-        change: |page| moved(page, "y=\"15\" overflow", "x=\""),
-    },
-    Planted {
-        name: "an interval's end elsewhere",
-        change: |page| moved(page, "class=\"whisker d-parallel-io\"", "x2=\""),
-    },
-    Planted { name: "a whisker shorter", change: |page| page.replacen("M-4 ", "M-4 -3", 1) },
-    Planted {
-        name: "a bar longer",
-        change: |page| moved(page, "class=\"d-parallel-io\" width", "width=\""),
-    },
-    Planted {
-        name: "percentiles below the wrong headings",
-        change: |page| {
-            page.replace(">90</th>", ">x</th>")
-                .replace(">99</th>", ">90</th>")
-                .replace(">x</th>", ">99</th>")
-        },
-    },
-    Planted {
-        name: "the name of another variant",
-        change: |page| page.replacen("+batched@2+16io</th>", "+batched@2+64io</th>", 1),
-    },
+    ("every number twice as large", |page| doubled(page, "<data", "</data>")),
+    ("every tick twice as large", |page| doubled(page, "<text", "</text>")),
+    ("a mark elsewhere, its axis as it was", |page| {
+        moved(page, "overflow=\"visible\" class=\"w0\"", "y=\"")
+    }),
+    ("a throughput's mark elsewhere", |page| moved(page, "y=\"15\" overflow", "x=\"")),
+    ("an interval's end elsewhere", |page| moved(page, "class=\"whisker d-parallel-io\"", "x2=\"")),
+    ("a whisker shorter", |page| page.replacen("M-4 ", "M-4 -3", 1)),
+    ("a bar longer", |page| moved(page, "class=\"d-parallel-io\" width", "width=\"")),
+    ("percentiles below the wrong headings", |page| {
+        let page = page.replace(">90</th>", ">x</th>").replace(">99</th>", ">90</th>");
+        page.replace(">x</th>", ">99</th>")
+    }),
+    ("the name of another variant", |page| {
+        page.replacen("+batched@2+16io</th>", "+batched@2+64io</th>", 1)
+    }),
 ];
 
 /// Each text of an element with its digits' number doubled, as by an error in its writer.
@@ -162,14 +141,14 @@ fn what_is_planted_on_a_page_is_found() {
     let results = [whole()];
     let right = page(&results);
     let mut all = vec![right.clone()];
-    all.extend(PLANTED.iter().map(|planted| (planted.change)(&right)));
+    all.extend(PLANTED.iter().map(|(_, change)| change(&right)));
     let jsons = jsons(&results);
     let made: Vec<_> = all.iter().map(|page| Made { page, results: &jsons }).collect();
     let Some(pages) = rendered::check(&made) else { return };
     pages[0].assert_same();
-    for ((planted, page), checked) in PLANTED.iter().zip(&all[1..]).zip(&pages[1..]) {
-        assert_ne!(*page, right, "{}: nothing is planted", planted.name);
-        assert!(!checked.differences.is_empty(), "{}: nothing was found", planted.name);
+    for (((name, _), page), checked) in PLANTED.iter().zip(&all[1..]).zip(&pages[1..]) {
+        assert_ne!(*page, right, "{name}: nothing is planted");
+        assert!(!checked.differences.is_empty(), "{name}: nothing was found");
     }
     // All doubled numbers are found but the zeros.
     let found = pages[1].differences.len();
