@@ -92,7 +92,7 @@ fn lines(reading: &Reading<'_>, of: &StoreCells<'_>) -> Option<Lines> {
     let fastest = time(best, reading.time_is_per) + &beside_base(best, base);
     // Whether the state is small, and whether the samples can tell rows apart that differ by 5 %.
     let small = facts::small_state(reading.result).map(|words| format!(", {words}"));
-    let told_apart = certainty::words(&cells).map(|words| format!("; {words}"));
+    let told_apart = certainty::telling_apart(&cells).map(|words| format!("; {words}"));
     let trust = format!("{}, {}", certainty::counts(&cells), coldness(&cells));
     Some([
         ("fastest", fastest + &alike.unwrap_or_default()),

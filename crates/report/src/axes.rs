@@ -27,8 +27,8 @@ pub(super) fn axes(results: &[&Shown]) -> Vec<Axis> {
     if !is_sweep(results) {
         return axes;
     }
-    let run = results.iter().map(|shown| &shown.swept);
-    for keys in run.chain(results.iter().flat_map(|shown| &shown.left_out)) {
+    let of_results = results.iter().map(|shown| &shown.swept);
+    for keys in of_results.chain(results.iter().flat_map(|shown| &shown.left_out)) {
         for (key, value) in keys {
             match axes.iter_mut().find(|axis| axis.key == *key) {
                 Some(axis) if axis.values.contains(value) => {}

@@ -65,7 +65,7 @@ pub(super) fn alike(best: &Cell, cells: &[&Cell]) -> Option<String> {
 
 /// `telling 5 % apart needs 24`: the number of values that each row needs. It is the largest need
 /// among the best row and the rows that overlap it, by the spread of each.
-pub(super) fn words(cells: &[&Cell]) -> Option<String> {
+pub(super) fn telling_apart(cells: &[&Cell]) -> Option<String> {
     let designs = best_of_designs(cells);
     let most = designs.iter().map(|cell| cell.value_count()).max()?;
     if most < INTERVAL_COUNT_MIN {

@@ -22,13 +22,9 @@ pub fn checks(checks: &[Check], width: usize, paint: Paint) -> String {
             Status::Warning => (Tone::Warning, "WARNING"),
             Status::Unknown => (Tone::Faint, "unknown"),
         };
-        let line = format!(
-            "{}{}{}",
-            pad_right(word, STATUS_WIDTH),
-            pad_right(&check.name, NAME_WIDTH),
-            check.found
-        );
-        page.line(tone, &line);
+        let word = pad_right(word, STATUS_WIDTH);
+        let name = pad_right(&check.name, NAME_WIDTH);
+        page.line(tone, &format!("{word}{name}{}", check.found));
         if let Some(remedy) = &check.remedy {
             page.indented(tone, STATUS_WIDTH + NAME_WIDTH, remedy);
         }

@@ -95,7 +95,7 @@ pub fn compare(results: &[Stored]) -> Result<Comparison, Error> {
         },
         results: (0..).zip(results).map(|(index, stored)| source(index, stored, first)).collect(),
         changes,
-        counters: changes_where_run(&results.iter().map(counters).collect::<Vec<_>>()),
+        counters: changes_where_run(results.iter().map(counters)),
         rows: rows(results),
     })
 }
@@ -104,7 +104,7 @@ fn same_work(a: &Stored, b: &Stored) -> Result<(), Error> {
     if a.result.workload.digest == b.result.workload.digest {
         return Ok(());
     }
-    let differing = changes([a, b].map(|of| flat(&json(&of.result.workload), "")).into());
+    let differing = changes([a, b].map(|of| flat(&json(&of.result.workload), "")));
     let shown = differing.iter().filter(|change| change.key != "digest").take(4);
     let differences = units::any_joined(shown.map(difference), ", ");
     let differences = differences.unwrap_or_else(|| "another digest".to_owned());
@@ -200,11 +200,10 @@ fn facts_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
 /// results have the design. Only where none of these differ, the variants that not all results
 /// have.
 fn changed_rows(results: &[&RunResult]) -> Vec<Change> {
-    let mut changed = changes(results.iter().map(|run| kinds_of_rows(run)).collect());
-    let counts: Vec<_> = results.iter().map(|run| counts_of_rows(run)).collect();
-    changed.extend(changes_where_run(&counts));
+    let mut changed = changes(results.iter().map(|run| kinds_of_rows(run)));
+    changed.extend(changes_where_run(results.iter().map(|run| counts_of_rows(run))));
     match changed.is_empty() {
-        true => changes(results.iter().map(|run| own_variants(run, results)).collect()),
+        true => changes(results.iter().map(|run| own_variants(run, results))),
         false => changed,
     }
 }
@@ -244,9 +243,8 @@ fn listed(names: impl Iterator<Item = String>) -> Value {
 
 /// Facts of the tool, the machine, the stores and the caches that differ between the runs.
 pub(crate) fn changed_facts(results: &[&RunResult]) -> Vec<Change> {
-    let mut changed = changes(results.iter().map(|run| facts_of_run(run)).collect());
-    let of_rows: Vec<_> = results.iter().map(|run| facts_of_rows(run)).collect();
-    changed.extend(changes_where_run(&of_rows));
+    let mut changed = changes(results.iter().map(|run| facts_of_run(run)));
+    changed.extend(changes_where_run(results.iter().map(|run| facts_of_rows(run))));
     changed
 }
 
@@ -273,13 +271,13 @@ fn counters(stored: &Stored) -> BTreeMap<String, Value> {
 }
 
 /// The keys whose values are not the same in all results.
-pub(crate) fn changes(all: Vec<BTreeMap<String, Value>>) -> Vec<Change> {
-    changes_by(&all, |values| values.iter().any(|value| *value != values[0]))
+pub(crate) fn changes(all: impl IntoIterator<Item = BTreeMap<String, Value>>) -> Vec<Change> {
+    changes_by(all, |values| values.iter().any(|value| *value != values[0]))
 }
 
 /// The keys whose values differ between the results that have the key. A variant that a result has
 /// not run is no change.
-fn changes_where_run(all: &[BTreeMap<String, Value>]) -> Vec<Change> {
+fn changes_where_run(all: impl IntoIterator<Item = BTreeMap<String, Value>>) -> Vec<Change> {
     changes_by(all, |values| {
         let mut known = values.iter().flatten();
         known.next().is_some_and(|first| known.any(|value| value != first))
@@ -288,16 +286,17 @@ fn changes_where_run(all: &[BTreeMap<String, Value>]) -> Vec<Change> {
 
 /// The keys for whose values `differs` holds. It gets `None` for a result without the key.
 fn changes_by(
-    all: &[BTreeMap<String, Value>],
+    all: impl IntoIterator<Item = BTreeMap<String, Value>>,
     differs: impl Fn(&[Option<&Value>]) -> bool,
 ) -> Vec<Change> {
+    let all: Vec<_> = all.into_iter().collect();
     let keys: BTreeSet<_> = all.iter().flat_map(BTreeMap::keys).collect();
     keys.into_iter()
         .map(|key| (key, all.iter().map(|facts| facts.get(key)).collect::<Vec<_>>()))
         .filter(|(_, values)| differs(values))
         .map(|(key, values)| Change {
             key: key.clone(),
-            values: values.into_iter().map(|value| value.cloned().unwrap_or(Value::Null)).collect(),
+            values: values.into_iter().map(|value| value.cloned().unwrap_or_default()).collect(),
         })
         .collect()
 }

@@ -72,7 +72,7 @@ pub fn compare_loads(sides: &[LoadGroup]) -> Result<LoadComparison, Error> {
             pace_value: of.pace_value,
         },
         sides: sides.iter().enumerate().map(|(index, side)| facts(index, side)).collect(),
-        changes: changes(sides.iter().map(facts_of_loads).collect()),
+        changes: changes(sides.iter().map(facts_of_loads)),
         rows: FIGURES.iter().map(|figure| row(sides, figure)).collect(),
     })
 }
@@ -84,7 +84,7 @@ fn same_work(a: &StoredLoad, b: &StoredLoad) -> Result<(), Error> {
         facts.insert("pace_value".to_owned(), Value::from(load.result.pace_value));
         facts
     });
-    let differing = changes(facts.into());
+    let differing = changes(facts);
     if differing.is_empty() {
         return Ok(());
     }

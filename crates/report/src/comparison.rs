@@ -35,21 +35,14 @@ pub fn comparison(comparison: &Comparison, notes: &[String], width: usize, paint
     page.labelled(Tone::Plain, "work", &text);
     for source in &comparison.results {
         page.labelled(Tone::Plain, &source.label, &source_words(source));
-        page.listed(Tone::Plain, "", source.fastest.iter());
+        page.each(Tone::Plain, "", &source.fastest);
         let less = source.less_than_first.iter();
-        page.listed(
-            Tone::Strong,
-            "",
-            less.map(|words| format!("beside {}, {words}", comparison.results[0].label)),
-        );
+        let less = less.map(|words| format!("beside {}, {words}", comparison.results[0].label));
+        page.each(Tone::Strong, "", less);
     }
     page.gap();
-    changed(
-        &mut page,
-        "changed",
-        &comparison.changes,
-        "no design, no thread count, no setting of a store and no fact of the machine",
-    );
+    let none = "no design, no thread count, no setting of a store and no fact of the machine";
+    changed(&mut page, "changed", &comparison.changes, none);
     changed(&mut page, "counters", &comparison.counters, "equal: gas, keys, store and block reads");
     table(&mut page, comparison);
     legend(&mut page, comparison);

@@ -49,11 +49,8 @@ pub fn describe(described: &WorkloadDescription, width: usize, paint: Paint) -> 
                 transaction pays, is left out; in a chain each transaction reads a key that an \
                 earlier one wrote; with a list none has to wait";
     page.labelled(Tone::Faint, "note", text);
-    page.labelled(
-        Tone::Faint,
-        "deeper",
-        "--out FILE.svg: the components as a picture; --json: all",
-    );
+    let text = "--out FILE.svg: the components as a picture; --json: all";
+    page.labelled(Tone::Faint, "deeper", text);
     page.render(paint)
 }
 

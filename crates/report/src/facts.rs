@@ -75,19 +75,31 @@ pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T>
     distinct
 }
 
-/// Groups stores that have the same words: (`rocksdb, flat`, `cold …`). Groups are in the order in
-/// which their words first appear.
+/// Groups of values that are like each group's first, in the order in which these appear.
+pub(crate) fn grouped<T>(
+    all: impl IntoIterator<Item = T>,
+    are_like: impl Fn(&T, &T) -> bool,
+) -> Vec<Vec<T>> {
+    let mut groups: Vec<Vec<T>> = Vec::new();
+    for value in all {
+        match groups.iter_mut().find(|group| are_like(&group[0], &value)) {
+            Some(group) => group.push(value),
+            None => groups.push(vec![value]),
+        }
+    }
+    groups
+}
+
+/// Groups stores that have the same words: (`rocksdb, flat`, `cold …`).
 pub(super) fn by_words(
     of_stores: impl IntoIterator<Item = (StoreKind, String)>,
 ) -> Vec<(String, String)> {
-    let mut grouped: Vec<(String, String)> = Vec::new();
-    for (store, words) in of_stores {
-        match grouped.iter_mut().find(|(_, other)| *other == words) {
-            Some((stores, _)) => stores.push_str(&format!(", {store}")),
-            None => grouped.push((store.to_string(), words)),
-        }
-    }
-    grouped
+    let groups = grouped(of_stores, |(_, a), (_, b)| a == b).into_iter();
+    let joined = groups.map(|mut group| {
+        let stores = units::joined(group.iter().map(|(store, _)| store.name()), ", ");
+        (stores, group.swap_remove(0).1)
+    });
+    joined.collect()
 }
 
 /// The noun that times are per: `block` where each batch of all `works` has one block, otherwise
@@ -163,13 +175,7 @@ pub fn most_duties<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
 /// Groups of cells with the same duties inside the clock, those with the most duties first. Times
 /// compare only within a group, since other groups do other work.
 pub(super) fn by_duties<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
-    let mut groups: Vec<Vec<&Cell>> = Vec::new();
-    for cell in cells {
-        match groups.iter_mut().find(|group| group[0].has_duties_of(cell)) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
+    let mut groups = grouped(cells.iter().copied(), |a, b| a.has_duties_of(b));
     groups.sort_by_key(|group| std::cmp::Reverse(group[0].duty_count()));
     groups
 }

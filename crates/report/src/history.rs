@@ -136,10 +136,7 @@ fn find_changes(groups: &mut [Group<'_>]) {
             at: change.index,
             ratio: (levels[1] - levels[0]).exp(),
             p: change.p,
-            facts: changed_facts(
-                series.points[change.index - 1].run,
-                series.points[change.index].run,
-            ),
+            facts: changed_facts(&series.points[change.index - 1..=change.index]),
         });
         series.changes = changes.collect();
     }
@@ -186,8 +183,9 @@ pub(crate) fn commit(run: &RunResult) -> String {
 
 /// Facts that differ between two results, except the commit: `stores.rocksdb.checksums: verify →
 /// skip`.
-fn changed_facts(before: &RunResult, after: &RunResult) -> Vec<String> {
-    let mut others = compare::changed_facts(&[before, after]);
+fn changed_facts(results: &[Point<'_>]) -> Vec<String> {
+    let runs: Vec<&RunResult> = results.iter().map(|point| point.run).collect();
+    let mut others = compare::changed_facts(&runs);
     others.retain(|change| !FACTS_OF_COMMIT.contains(&change.key.as_str()));
     let shown = others.iter().take(SHOWN_FACT_COUNT).map(|change| {
         let values = change.values.iter().map(units::json_text);

@@ -54,11 +54,9 @@ pub fn io_table(result: &IoResult, width: usize, paint: Paint) -> String {
     let found = conclude(result).unwrap_or_else(|| "nothing was measured".to_owned());
     page.labelled(Tone::Strong, "found", &found);
     page.gap();
-    page.labelled(
-        Tone::Faint,
-        "deeper",
-        "--read multi-get --threads 1,2; --keys absent; --set run.rocksdb.block=8KiB; --out DIR",
-    );
+    let text =
+        "--read multi-get --threads 1,2; --keys absent; --set run.rocksdb.block=8KiB; --out DIR";
+    page.labelled(Tone::Faint, "deeper", text);
     page.render(paint)
 }
 

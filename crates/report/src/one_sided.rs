@@ -95,10 +95,7 @@ fn like<'c>(cells: &[&'c Cell], cell: &Cell) -> impl Iterator<Item = &'c Cell> {
 /// `is in both A and B: their io_threads differ (2, 8 in A; 16, 64 in B), which were chosen by
 /// default; run both with --io-threads 2,8`; `None` for a single side.
 fn words(sides: &[Side<'_>]) -> Option<String> {
-    let [first, others @ ..] = sides else { return None };
-    if others.is_empty() {
-        return None;
-    }
+    let (first, others) = sides.split_first().filter(|(_, others)| !others.is_empty())?;
     let labels: Vec<&str> = others.iter().map(|side| side.label.as_str()).collect();
     let (any, runs) = if others.len() == 1 { ("", "both") } else { ("any of ", "all of them") };
     let head = format!("is in both {} and {any}{}", first.label, labels.join(", "));

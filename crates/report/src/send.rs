@@ -19,10 +19,8 @@ const SHOWN_BLOCK_COUNT: usize = 12;
 pub fn send_table(result: &SendResult, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     if result.interrupted {
-        page.line(
-            Tone::Warning,
-            "INTERRUPTED before its plan ended: finished transactions are shown",
-        );
+        let text = "INTERRUPTED before its plan ended: finished transactions are shown";
+        page.line(Tone::Warning, text);
         page.gap();
     }
     head(&mut page, result);
@@ -216,13 +214,9 @@ pub(crate) fn conclude(result: &SendResult) -> String {
             units::things(counts.planned_count, "transaction")
         );
     }
-    let missing = counts.planned_count.saturating_sub(counts.included_count);
+    let missing = units::count(counts.planned_count.saturating_sub(counts.included_count));
     let planned = units::things(counts.planned_count, "transaction");
-    format!(
-        "{} of {planned} did not succeed: {}",
-        units::count(missing),
-        other_fates(counts).join(", ")
-    )
+    format!("{missing} of {planned} did not succeed: {}", other_fates(counts).join(", "))
 }
 
 #[cfg(test)]

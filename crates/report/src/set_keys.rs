@@ -33,7 +33,7 @@ pub fn with_set_keys(
         });
         values.collect::<BTreeMap<_, _>>()
     });
-    let mut all = changes(values.collect());
+    let mut all = changes(values);
     all.append(&mut comparison.changes);
     comparison.changes = all;
     comparison

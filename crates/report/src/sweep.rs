@@ -220,7 +220,7 @@ fn knees_of(page: &mut Page, axes: &[Axis], what: &str, knees: &[&Knee]) {
     let other = if what == "threads" { "I/O threads" } else { "threads" };
     names.push(Column::new(other, knees.iter().map(|knee| knee.other_count.to_string())));
     let figures = [
-        Column::new("fewest", knees.iter().map(|of| format!("{}{}", of.knee_count, mark(of)))),
+        Column::new("fewest", knees.iter().map(fewest)),
         Column::new("% of best", knees.iter().map(|of| units::percent(of.knee_share))),
         Column::new("best at", knees.iter().map(|of| of.best_count.to_string())),
         Column::new("MGas/s", knees.iter().map(|of| units::number(of.best_mgas_per_s))),
@@ -251,8 +251,8 @@ fn unnamed_knees(page: &mut Page, merged: &Merged) {
     }
 }
 
-const fn mark(knee: &Knee) -> &'static str {
-    if knee.is_most { "+" } else { "" }
+fn fewest(knee: &&Knee) -> String {
+    format!("{}{}", knee.knee_count, if knee.is_most { "+" } else { "" })
 }
 
 /// Writes a table. Where names and figures do not fit on one line, figures stand below the names.

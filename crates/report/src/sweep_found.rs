@@ -8,7 +8,7 @@ use result::{
 };
 use variant::RootTime;
 
-use super::units;
+use super::{facts::grouped, units};
 
 /// Maximal number of rows that a list names; the table has all.
 const NAMED_COUNT: usize = 6;
@@ -48,23 +48,18 @@ pub(super) fn found(merged: &Merged) -> Vec<String> {
 
 /// Groups of the rows that were run and have a time. The fastest row of each group comes first.
 fn groups(merged: &Merged) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for point in merged.points.iter().filter(|point| point.same_as.is_none()) {
-        let result = merged.cells.iter().find(|cell| cell.index == point.cell);
-        let cell = result.and_then(|cell| cell.result.cell(&point.variant));
-        let (Some(cell), Some(_)) = (cell, point.ms_per_batch) else { continue };
-        let mut known = groups.iter_mut().map(|group| (group.first, group));
-        let like =
-            known.find(|(first, _)| first.design == cell.design && first.has_duties_of(cell));
-        match like.map(|(_, group)| group) {
-            Some(group) => group.timed.push(point),
-            None => groups.push(Group { first: cell, timed: vec![point] }),
-        }
-    }
-    for group in &mut groups {
-        group.timed.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
-    }
-    groups
+    let run = merged.points.iter().filter(|point| point.same_as.is_none());
+    let timed = run.filter(|point| point.ms_per_batch.is_some()).filter_map(|point| {
+        let result = merged.cells.iter().find(|cell| cell.index == point.cell)?;
+        Some((result.result.cell(&point.variant)?, point))
+    });
+    let groups = grouped(timed, |(a, _), (b, _)| a.design == b.design && a.has_duties_of(b));
+    let groups = groups.into_iter().map(|group| {
+        let mut timed: Vec<&Point> = group.iter().map(|(_, point)| *point).collect();
+        timed.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
+        Group { first: group[0].0, timed }
+    });
+    groups.collect()
 }
 
 /// Name of a group by one of its cells: `batched-io, whole`.

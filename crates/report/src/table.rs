@@ -57,13 +57,11 @@ fn answer_and_rows(reading: &Reading<'_>, width: usize) -> Page {
         page.gap();
     }
     if result.interrupted {
-        page.line(
-            Tone::Warning,
-            match result.agree {
-                None => "INTERRUPTED before its first sample: nothing was compared",
-                Some(_) => "INTERRUPTED before its plan ended: finished samples are shown",
-            },
-        );
+        let text = match result.agree {
+            None => "INTERRUPTED before its first sample: nothing was compared",
+            Some(_) => "INTERRUPTED before its plan ended: finished samples are shown",
+        };
+        page.line(Tone::Warning, text);
         page.gap();
     }
     if reading.disagrees {
@@ -159,11 +157,8 @@ fn profile(page: &mut Page, profile: Option<&ProfileFacts>) {
         let shares = [frame.self_share, frame.total_share].map(units::percent);
         page.line(Tone::Plain, &profile_line(shares.each_ref().map(String::as_str), &frame.name));
     }
-    page.indented(
-        Tone::Faint,
-        INDENT,
-        "self: the function itself ran; with: it, or a function that it called",
-    );
+    let legend = "self: the function itself ran; with: it, or a function that it called";
+    page.indented(Tone::Faint, INDENT, legend);
     page.gap();
 }
 

@@ -152,16 +152,15 @@ fn broken(claim: &Claim) -> String {
 /// The table: for each store and design the cell with the highest median throughput over all
 /// results, then the clients.
 fn table(results: &[Shown]) -> Vec<String> {
-    let mut best: Vec<(&Shown, &Cell)> = Vec::new();
     let sound = results.iter().filter(|shown| shown.is_sound());
-    for (of, cell) in sound.flat_map(|of| of.cells().iter().map(move |cell| (of, cell))) {
-        let kind = (cell.store, cell.design);
-        match best.iter_mut().find(|(_, known)| (known.store, known.design) == kind) {
-            Some(known) if speed(cell) > speed(known.1) => *known = (of, cell),
-            Some(_) => {}
-            None => best.push((of, cell)),
-        }
-    }
+    let cells = sound.flat_map(|of| of.cells().iter().map(move |cell| (of, cell)));
+    let designs =
+        facts::grouped(cells, |(_, a), (_, b)| (a.store, a.design) == (b.store, b.design));
+    let best = designs.into_iter().filter_map(|cells| {
+        let faster = |a: (_, _), b: (_, _)| if speed(b.1) > speed(a.1) { b } else { a };
+        cells.into_iter().reduce(faster)
+    });
+    let best: Vec<(&Shown, &Cell)> = best.collect();
     let sound = results.iter().filter(|shown| shown.is_sound()).filter_map(Shown::run);
     let clients: Vec<&ClientCell> = sound.flat_map(|run| &run.clients).collect();
     if best.is_empty() && clients.is_empty() {

@@ -252,21 +252,10 @@ impl<'a> Report<'a> {
     where
         'a: 'r,
     {
-        let fixed: Vec<usize> =
-            self.varying.iter().copied().filter(|index| !free.contains(index)).collect();
-        let mut groups: Vec<Vec<&'r Row<'a>>> = Vec::new();
-        for row in rows {
-            let known = groups.iter_mut().find(|group| {
-                let mut pairs =
-                    fixed.iter().map(|index| [group[0], row].map(|of| of.setting(*index)));
-                pairs.all(|[known, own]| known.is_none() || own.is_none() || known == own)
-            });
-            match known {
-                Some(group) => group.push(row),
-                None => groups.push(vec![row]),
-            }
-        }
-        groups
+        facts::grouped(rows, |a, b| {
+            let mut fixed = self.varying.iter().filter(|index| !free.contains(index));
+            fixed.all(|index| a.setting(*index).zip(b.setting(*index)).is_none_or(|(a, b)| a == b))
+        })
     }
 
     /// [`Self::groups`], each with a title that distinguishes it from the others; empty for a
@@ -343,19 +332,13 @@ impl<'a> Report<'a> {
     /// The fastest row of each design with each set of duties, in the order in which designs
     /// appear.
     pub(super) fn best_of_designs<'r>(rows: &[&'r Row<'a>]) -> Vec<&'r Row<'a>> {
-        let mut best: Vec<&'r Row<'a>> = Vec::new();
-        for &row in rows {
-            let like = best.iter_mut().find(|known| {
-                known.cell.design == row.cell.design
-                    && known.cell.value.has_duties_of(row.cell.value)
-            });
-            match like {
-                Some(known) if speed(row) > speed(known) => *known = row,
-                Some(_) => {}
-                None => best.push(row),
-            }
-        }
-        best
+        let designs = facts::grouped(rows.iter().copied(), |a, b| {
+            a.cell.design == b.cell.design && a.cell.value.has_duties_of(b.cell.value)
+        });
+        let best = designs.into_iter().filter_map(|rows| {
+            rows.into_iter().reduce(|best, row| if speed(row) > speed(best) { row } else { best })
+        });
+        best.collect()
     }
 }
 

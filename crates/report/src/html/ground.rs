@@ -12,7 +12,7 @@ use super::{
     markup::{self, Section, esc, unknown},
 };
 use crate::{
-    units,
+    facts, units,
     warnings::{Warning, grouped},
 };
 
@@ -66,7 +66,7 @@ struct Facts<'a> {
 }
 
 /// The [`Facts`] of a result as its JSON has them, so that none is forgotten.
-fn facts(source: &Source<'_>) -> Value {
+fn facts_of(source: &Source<'_>) -> Value {
     let run = source.shown.run();
     let facts = Facts {
         tool: source.shown.tool(),
@@ -104,7 +104,7 @@ pub(super) fn warnings(report: &Report<'_>) -> Section {
 
 /// The machine and the stores.
 pub(super) fn environment(report: &Report<'_>) -> Section {
-    let facts: Vec<Value> = report.sources.iter().map(facts).collect();
+    let facts: Vec<Value> = report.sources.iter().map(facts_of).collect();
     let line = |name: &str, at: &str| [esc(name), values_of(report, &facts, at)];
     let first = FIRST.iter().map(|(name, at)| line(name, at));
     let mut body = markup::table("The machine", &HEADS, first);
@@ -117,20 +117,16 @@ pub(super) fn environment(report: &Report<'_>) -> Section {
 
 /// The different values of a fact. Where results differ, their labels stand beside the values.
 fn values_of(report: &Report<'_>, facts: &[Value], at: &str) -> String {
-    let mut distinct: Vec<(String, Vec<&str>)> = Vec::new();
-    for (facts, source) in facts.iter().zip(&report.sources) {
-        let value = value(source.index, facts, at);
-        match distinct.iter_mut().find(|(known, _)| bare(known) == bare(&value)) {
-            Some((_, labels)) => labels.push(&source.label),
-            None => distinct.push((value, vec![&source.label])),
-        }
+    let each = facts.iter().zip(&report.sources);
+    let each = each.map(|(facts, source)| (value(source.index, facts, at), source.label.as_str()));
+    let distinct = facts::grouped(each, |(a, _), (b, _)| bare(a) == bare(b));
+    if let [group] = distinct.as_slice() {
+        return group[0].0.clone();
     }
-    if let [(value, _)] = distinct.as_slice() {
-        return value.clone();
-    }
-    let each = distinct
-        .iter()
-        .map(|(value, labels)| format!("{value} <small>({})</small>", labels.join(", ")));
+    let each = distinct.iter().map(|group| {
+        let labels = units::joined(group.iter().map(|(_, label)| *label), ", ");
+        format!("{} <small>({labels})</small>", group[0].0)
+    });
     let each: Vec<String> = each.collect();
     let (shown, folded) = each.split_at(each.len().min(SHOWN_VALUE_COUNT));
     let more = match folded.len() {
@@ -208,7 +204,7 @@ mod tests {
     #[test]
     fn facts_that_are_shown_first_stand_in_a_result() {
         let results: [Shown; 1] = [Stored::new("r.json".into(), example::typical()).into()];
-        let facts = facts(&Report::new(&results).sources[0]);
+        let facts = facts_of(&Report::new(&results).sources[0]);
         for (name, at) in FIRST {
             assert!(facts.pointer(at).is_some(), "{name}: {at}");
         }

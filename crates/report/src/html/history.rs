@@ -75,11 +75,7 @@ fn change_row(of: &Numbered<'_, '_>, work: &str) -> Vec<String> {
     vec![
         number.to_string(),
         esc(&units::moment(first.run.started_unix_s)),
-        format!(
-            "<code>{}</code> → <code>{}</code>",
-            esc(&commit(last.run)),
-            esc(&commit(first.run))
-        ),
+        [last, first].map(|of| format!("<code>{}</code>", esc(&commit(of.run)))).join(" → "),
         format!("<code>{}</code>{work}", esc(series.variant)),
         format!("{:.3}", change.ratio),
         p_words(change),

@@ -58,18 +58,12 @@ const NS_PER_S: f64 = 1e9;
 /// The metrics of a gate that ends with this exit code.
 pub fn metrics_of_gate(result: &GateResult, exit_code: u8) -> String {
     let mut all = Exposition::default();
-    let GateResult { tool, warnings, started_unix_s, workload, .. } = result;
-    let labels = match workload {
-        Some(workload) => Labels::default().with("scenario", workload.scenario.clone()),
-        None => Labels::default(),
-    };
-    let ended = Ended {
-        verb: "gate",
-        exit_code,
-        started_unix_s: *started_unix_s,
-        warnings,
-        tool: Some(tool),
-    };
+    let GateResult { tool, warnings, workload, .. } = result;
+    let started_unix_s = result.started_unix_s;
+    let labels = workload.as_ref().map_or_else(Labels::default, |workload| {
+        Labels::default().with("scenario", workload.scenario.clone())
+    });
+    let ended = Ended { verb: "gate", exit_code, started_unix_s, warnings, tool: Some(tool) };
     ended.add_to(&mut all, &labels);
     let Gate { mode, verdict, delta, attempts, baseline, .. } = &result.gate;
     let labels = labels.with("mode", mode.name());

@@ -105,15 +105,10 @@ const SUMS: [Sum; 8] = [
 /// The metrics of a run that ends with this exit code.
 pub fn metrics_of_run(result: &RunResult, exit_code: u8) -> String {
     let mut all = Exposition::default();
-    let RunResult { tool, workload, warnings, started_unix_s, .. } = result;
+    let RunResult { tool, workload, warnings, .. } = result;
+    let started_unix_s = result.started_unix_s;
     let labels = Labels::default().with("scenario", workload.scenario.clone());
-    let ended = Ended {
-        verb: "run",
-        exit_code,
-        started_unix_s: *started_unix_s,
-        warnings,
-        tool: Some(tool),
-    };
+    let ended = Ended { verb: "run", exit_code, started_unix_s, warnings, tool: Some(tool) };
     ended.add_to(&mut all, &labels);
     all.add(AGREE, &labels, result.agree.map(f64::from));
     all.add(INTERRUPTED, &labels, f64::from(result.interrupted));
