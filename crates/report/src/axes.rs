@@ -3,7 +3,7 @@
 
 use result::{Shown, WorkloadFacts};
 
-use super::units;
+use super::{facts, units};
 
 /// A key that was swept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,21 +23,16 @@ pub(super) fn is_sweep(results: &[&Shown]) -> bool {
 
 /// The axes of a sweep; empty where the results are no cells of a sweep.
 pub(super) fn axes(results: &[&Shown]) -> Vec<Axis> {
-    let mut axes: Vec<Axis> = Vec::new();
     if !is_sweep(results) {
-        return axes;
+        return Vec::new();
     }
     let of_results = results.iter().map(|shown| &shown.swept);
-    for keys in of_results.chain(results.iter().flat_map(|shown| &shown.left_out)) {
-        for (key, value) in keys {
-            match axes.iter_mut().find(|axis| axis.key == *key) {
-                Some(axis) if axis.values.contains(value) => {}
-                Some(axis) => axis.values.push(value.clone()),
-                None => axes.push(Axis { key: key.clone(), values: vec![value.clone()] }),
-            }
-        }
-    }
-    axes
+    let keys = of_results.chain(results.iter().flat_map(|shown| &shown.left_out)).flatten();
+    let axes = facts::grouped(keys, |(a, _), (b, _)| a == b).into_iter().map(|pairs| {
+        let values = facts::distinct(pairs.iter().map(|(_, value)| (*value).clone()));
+        Axis { key: pairs[0].0.clone(), values }
+    });
+    axes.collect()
 }
 
 /// A fact of the work as text.

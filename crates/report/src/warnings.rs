@@ -1,6 +1,8 @@
 //! Warnings of several results, each listed once. Warnings that differ only in their numbers are
 //! the same warning.
 
+use super::facts;
+
 /// A warning, and the results that have it.
 #[derive(Clone, Debug)]
 pub(super) struct Warning<'a> {
@@ -14,21 +16,16 @@ pub(super) struct Warning<'a> {
 
 /// The warnings of all results, in the order in which they appear.
 pub(super) fn grouped<'a>(results: impl IntoIterator<Item = Vec<&'a str>>) -> Vec<Warning<'a>> {
-    let mut all: Vec<Warning<'a>> = Vec::new();
-    for (result, texts) in results.into_iter().enumerate() {
-        for text in texts {
-            match all.iter_mut().find(|known| wording(known.text) == wording(text)) {
-                Some(known) => {
-                    known.has_others |= known.text != text;
-                    if known.results.last() != Some(&result) {
-                        known.results.push(result);
-                    }
-                }
-                None => all.push(Warning { text, results: vec![result], has_others: false }),
-            }
-        }
-    }
-    all
+    let results = results.into_iter().enumerate();
+    let all = results.flat_map(|(result, texts)| texts.into_iter().map(move |text| (text, result)));
+    let alike = facts::grouped(all, |(a, _), (b, _)| wording(a) == wording(b)).into_iter();
+    let warnings = alike.map(|group| {
+        let text = group[0].0;
+        let mut results: Vec<usize> = group.iter().map(|(_, result)| *result).collect();
+        results.dedup();
+        Warning { text, results, has_others: group.iter().any(|(other, _)| *other != text) }
+    });
+    warnings.collect()
 }
 
 /// The text of a warning with `#` in the place of each number.
