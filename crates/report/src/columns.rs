@@ -1,5 +1,5 @@
 //! Columns of the tables in the terminal: their widths, the choice of those that fit a page, and
-//! the lines of text.
+//! the lines of text. [`table`] is for one result, [`results`] for several beside each other.
 
 use std::borrow::Cow;
 

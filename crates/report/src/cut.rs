@@ -1,5 +1,5 @@
-//! Texts for the values of one fact in several results. Long values are cut to the parts that
-//! differ.
+//! Texts for the values of one fact in several results, for the terminal's pages of comparisons.
+//! Long values are cut to the parts that differ.
 
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;

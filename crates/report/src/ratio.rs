@@ -1,5 +1,5 @@
-//! Ratios of times with their intervals: a row's time over that of another row, which is of the
-//! same run or of another run.
+//! Ratios of times with their intervals, for answers and comparisons: a row's time over that of
+//! another row, of the same run or of another.
 
 use result::{Cell, Estimate, databases::CellDatabases, stats};
 

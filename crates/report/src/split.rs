@@ -1,6 +1,6 @@
 //! Splits the difference between the times of two rows by part of a sample, such as reads or
 //! execution. A part's share is its time on the slow row's critical path minus that on the fast
-//! row's. The printed parts and a rest add up to the difference.
+//! row's. The printed parts and a rest add up to the difference. Answers and comparisons show it.
 
 use result::{Cell, PathNs};
 use variant::StoreKind;

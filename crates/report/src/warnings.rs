@@ -1,5 +1,5 @@
-//! Warnings of several results, each listed once. Warnings that differ only in their numbers are
-//! the same warning.
+//! Warnings of several results, each listed once, for Markdown, HTML pages and sweeps. Warnings
+//! that differ only in their numbers are the same warning.
 
 use super::facts;
 

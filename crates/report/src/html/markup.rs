@@ -180,7 +180,7 @@ pub(super) struct Parts<'a> {
     pub(super) verdict: &'a str,
     pub(super) sections: &'a [Section],
     pub(super) source_count: usize,
-    /// The results, whose commands stand below figures; `None` where the list of results has them.
+    /// The results whose commands stand below the figures; `None` for a page without such lines.
     pub(super) report: Option<&'a Report<'a>>,
 }
 
