@@ -56,8 +56,8 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     assert!(key_count > 80, "{key_count}");
 }
 
-/// Checks that the `text` of a page explains each key of `value`, and no other key. Keys below those
-/// that are `elsewhere` are explained on another page. Returns the number of keys.
+/// Checks that the `text` of a page explains each key of `value`, and no other key. Another page
+/// explains the keys below those that are `elsewhere`. Returns the number of keys.
 pub(crate) fn explained(page: &str, text: &str, value: &Value, elsewhere: &[&str]) -> usize {
     let mut keys = Vec::new();
     keys_of(value, elsewhere, &mut keys);
