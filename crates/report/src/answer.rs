@@ -83,8 +83,8 @@ pub(super) fn clients(result: &RunResult) -> Option<String> {
     units::any_joined(words, ", ")
 }
 
-/// The lines on a store: the fastest row with the rows whose intervals overlap its own; the time
-/// that it saves against the row in order; its bottleneck; the evidence. `None` without a time.
+/// The lines on a store; `None` without a time. The first line also names the rows whose intervals
+/// overlap that of the fastest.
 fn lines(reading: &Reading<'_>, of: &StoreCells<'_>) -> Option<Lines> {
     let cells = facts::most_duties(&of.cells);
     let best = facts::best(cells.iter().copied())?;

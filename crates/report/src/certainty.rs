@@ -1,6 +1,6 @@
 //! Finds the differences between designs that a run shows, and the number of samples that would
-//! show the others, for answers and for marks in tables and charts. It names no winner where
-//! intervals overlap, or from one sample.
+//! show the others. It names no winner where intervals overlap, or from one sample. Answers, and
+//! marks of tables and charts, follow it.
 
 use result::{
     Cell, Estimate,

@@ -157,8 +157,7 @@ fn table(results: &[Shown]) -> Vec<String> {
     let designs =
         facts::grouped(cells, |(_, a), (_, b)| (a.store, a.design) == (b.store, b.design));
     let best = designs.into_iter().filter_map(|cells| {
-        let faster = |a: (_, _), b: (_, _)| if speed(b.1) > speed(a.1) { b } else { a };
-        cells.into_iter().reduce(faster)
+        cells.into_iter().reduce(|a, b| if speed(b.1) > speed(a.1) { b } else { a })
     });
     let best: Vec<(&Shown, &Cell)> = best.collect();
     let sound = results.iter().filter(|shown| shown.is_sound()).filter_map(Shown::run);

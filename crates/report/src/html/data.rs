@@ -269,12 +269,11 @@ impl<'a> Report<'a> {
         'a: 'r,
     {
         let groups = self.groups(rows, free);
-        let is_one = groups.len() == 1;
-        let title = |row: &Row<'_>| match is_one {
-            true => String::new(),
-            false => self.distinguishing_settings(row, free),
-        };
-        groups.into_iter().map(|rows| (title(rows[0]), rows)).collect()
+        if groups.len() == 1 {
+            return groups.into_iter().map(|rows| (String::new(), rows)).collect();
+        }
+        let panels = groups.into_iter();
+        panels.map(|rows| (self.distinguishing_settings(rows[0], free), rows)).collect()
     }
 
     /// The settings that distinguish a row from others, except those with an index in `but`: `gas

@@ -63,8 +63,10 @@ pub(super) fn style(rules: &str) -> String {
         light.push_str(&format!("--d-{design}: {}; ", look.light));
         dark.push_str(&format!("--d-{design}: {}; ", look.dark));
         classes.push_str(&format!(".d-{design} {{ --c: var(--d-{design}); }}\n"));
-        let of_lines = |own| format!(".line.d-{design} line {{ stroke-dasharray: {own}; }}\n");
-        dashes.extend(look.dashes.map(of_lines));
+        dashes
+            .extend(look.dashes.map(|dashes| {
+                format!(".line.d-{design} line {{ stroke-dasharray: {dashes}; }}\n")
+            }));
     }
     let places = ["light colours", "dark colours", "classes", "dashes"].iter().zip(&all);
     places.fold(rules.to_owned(), |css, (place, rules)| {
