@@ -92,15 +92,17 @@ fn lines(reading: &Reading<'_>, of: &StoreCells<'_>) -> Option<Lines> {
     let base = base.filter(|base| facts::time_ms(base).is_some());
     let alike = certainty::alike(best, &cells).map(|names| format!("; not told from {names}"));
     let fastest = time(best, reading.time_is_per) + &beside_base(best, base);
-    // Whether the state is small, and whether the samples can tell rows apart that differ by 5 %.
-    let small = facts::small_state(reading.result).map(|words| format!(", {words}"));
+    // Whether the state is small, whether the machine was busy, and whether the samples can tell
+    // rows apart that differ by 5 %.
+    let doubts = [facts::small_state(reading.result), facts::busy_machine(reading.result)];
+    let doubts: String = doubts.into_iter().flatten().map(|words| format!(", {words}")).collect();
     let told_apart = certainty::telling_apart(&cells).map(|words| format!("; {words}"));
     let trust = format!("{}, {}", certainty::counts(&cells), coldness(&cells));
     Some([
         ("fastest", fastest + &alike.unwrap_or_default()),
         ("gain", gain(best, base, &cells)),
         ("limit", limit(best)),
-        ("trust", trust + &small.unwrap_or_default() + &told_apart.unwrap_or_default()),
+        ("trust", trust + &doubts + &told_apart.unwrap_or_default()),
     ])
 }
 

@@ -34,9 +34,9 @@ pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
     );
     page.labelled(Tone::Plain, "built", &text);
     page.gap();
-    let labels = labels(&all);
-    let width = labels.iter().map(|label| label.width()).max().unwrap_or(0);
-    let width = width.min(MAX_LABEL_WIDTH).min(page.width() / 3);
+    let labels = labels(&cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
+    let longest = labels.iter().map(|label| label.width()).max().unwrap_or(0).min(MAX_LABEL_WIDTH);
+    let width = longest.min(page.width() / 3);
     let fitted = fitted(columns(&cells), page.width() - INDENT - width);
     fitted.heads(page, width);
     for (index, (cell, _)) in cells.iter().enumerate() {
@@ -46,7 +46,7 @@ pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
         let label = format!("  {}", pad_right(&clip(&labels[index], width), width));
         fitted.line(page, Tone::Plain, &label, index);
     }
-    fitted.say_left_out(page, width);
+    fitted.say_left_out(page, longest);
     legend(page, &cells, count);
 }
 

@@ -304,6 +304,14 @@ pub(super) fn client_cache(client: &ClientCell) -> String {
     format!("{cache}: {}", client.cache.reason)
 }
 
+/// Load average of a machine that had more work than CPUs when the run began: `load 16 on 2 CPUs`.
+pub(super) fn busy_machine(result: &RunResult) -> Option<String> {
+    let cpu_count = result.environment.cpu.logical_count?;
+    let [load, ..] = result.environment.host.load_average?;
+    let is_busy = load > cpu_count as f64;
+    is_busy.then(|| format!("load {} on {}", units::number(load), units::things(cpu_count, "CPU")))
+}
+
 /// Reason that the state is too small to stand for a real one, if so.
 pub(super) fn small_state(result: &RunResult) -> Option<String> {
     if result.workload.state_slot_count < SMALL_STATE_SLOT_COUNT {

@@ -126,7 +126,7 @@ fn several_stores_have_an_answer_each_and_keep_all_rows() {
 }
 
 #[test]
-fn trust_says_how_cold_it_was_and_whether_the_state_is_small() {
+fn trust_says_how_cold_it_was_whether_the_state_is_small_and_the_machine_busy() {
     let trust = |change: &dyn Fn(&mut RunResult)| {
         let mut result = example::sampled(8);
         change(&mut result);
@@ -149,6 +149,14 @@ fn trust_says_how_cold_it_was_and_whether_the_state_is_small() {
     assert_eq!(of(None, None), "8 samples a row, no device");
     let small = trust(&|result| result.workload.state_slot_count = 100_000);
     assert_eq!(small, "8 samples a row, cold proved, small state");
+    let under_load = |load| {
+        trust(&|result| {
+            result.environment.cpu.logical_count = Some(2);
+            result.environment.host.load_average = Some([load, 0.0, 0.0]);
+        })
+    };
+    assert_eq!(under_load(16.25), "8 samples a row, cold proved, load 16.2 on 2 CPUs");
+    assert_eq!(under_load(2.0), "8 samples a row, cold proved");
 }
 
 #[test]
