@@ -30,9 +30,10 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     for &store in &run.stores {
         for &design in &run.designs {
             let rows = design_rows(run, machine, store, design);
-            let whole = whole_row(&rows, run).filter(|whole| !rows.contains(whole));
-            cells.extend(whole);
-            if whole.is_none() || run.execution_alone {
+            // One whole-block row beside the rows of the axes, unless it is among them.
+            let added = whole_row(&rows, run).filter(|whole| !rows.contains(whole));
+            cells.extend(added);
+            if added.is_none() || run.execution_alone {
                 cells.extend(rows);
             }
         }
@@ -142,8 +143,8 @@ fn with_roots(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     run.root.ways().into_iter().map(|root| Variant { root, ..variant }).collect()
 }
 
-/// Returns a variant with the run's block duties, and the same variant for execution alone. The
-/// variant is unchanged if there are no duties, or if only one row of its design has them.
+/// Returns a variant with the run's block duties. If the run also measures execution alone, adds the
+/// variant without duties. Where only one row of a design has duties, the variant is unchanged.
 fn with_block_duties(variant: Variant, run: &RunSpec) -> Vec<Variant> {
     if run.whole.rows == Some(WholeRows::One) {
         return vec![variant];

@@ -54,8 +54,10 @@ fn add_deposit(data: &[u8], request: &mut Vec<u8>) -> Result<(), DepositFault> {
     if data.len() != DATA_BYTES {
         return Err(DepositFault::Length(data.len()));
     }
+    // The head has the start of each field, and each field begins with its length.
     let starts = FIELDS.into_iter().enumerate().map(|(index, (start, _))| (index * 32, start));
-    for (at, expected) in starts.chain(FIELDS) {
+    let lengths = FIELDS;
+    for (at, expected) in starts.chain(lengths) {
         let got = U256::from_be_slice(&data[at..at + 32]);
         if got != U256::from(expected) {
             return Err(DepositFault::Word { at, got, expected });

@@ -21,8 +21,8 @@ const SHOWN_CHANGE_COUNT: usize = 12;
 /// Text for a missing value of a `run.` key: no command line sets the key, and the run chose no
 /// value for it.
 const NOT_SET: &str = "not set";
-/// Head of the column of names. It gives the unit of the times, whose own heads are labels of
-/// results.
+/// Head of the first column, which has the names of the rows. The heads of the times are labels of
+/// results, so this head gives their unit.
 const TIMES: &str = "ms per batch";
 
 /// The comparison as a page of `width` columns, with `notes` below its table.
@@ -36,9 +36,9 @@ pub fn comparison(comparison: &Comparison, notes: &[String], width: usize, paint
     for source in &comparison.results {
         page.labelled(Tone::Plain, &source.label, &source_words(source));
         page.each(Tone::Plain, "", &source.fastest);
-        let less = source.less_than_first.iter();
-        let less = less.map(|words| format!("beside {}, {words}", comparison.results[0].label));
-        page.each(Tone::Strong, "", less);
+        let saved = source.less_than_first.iter();
+        let saved = saved.map(|words| format!("beside {}, {words}", comparison.results[0].label));
+        page.each(Tone::Strong, "", saved);
     }
     page.gap();
     let none = "no design, no thread count, no setting of a store and no fact of the machine";
@@ -132,8 +132,8 @@ fn too_few(least: usize) -> String {
 
 /// The fewest samples, or databases, from which a ratio has an interval.
 fn least_count(figure: &Figure) -> usize {
-    // A figure over databases is one median, that of the paired ratios. Two runs on one database
-    // have one median each.
+    // The confidence is shared by all medians of a ratio. A figure over databases is one median,
+    // that of the paired ratios. Two runs on one database have one median each.
     let unsure_count = if figure.database_count.is_some() { 1 } else { 2 };
     stats::interval_count_min(stats::confidence_of_each(unsure_count))
 }

@@ -264,7 +264,7 @@ mod tests {
             point(2, "1M", (1, 8), 100.0),
         ];
         assert_eq!((knees(&points).len(), unnamed_knees(&points)), (1, Vec::new()));
-        // Six samples may be so far apart, and the one below may not be the next.
+        // A wide interval of the knee, of the next smaller count, or of the smallest one.
         for (wide, interval) in [(1, [70.0, 98.0]), (0, [50.0, 99.0]), (2, [91.0, 104.0])] {
             let mut points = points.clone();
             points[wide].mgas_per_s_ci95 = Some(interval);
@@ -273,7 +273,7 @@ mod tests {
         }
         points[0].mgas_per_s_ci95 = None;
         assert_eq!(unnamed_knees(&points), [(CountKind::IoThreads, NoKnee::NoInterval)]);
-        // Where the fewest are enough, no smaller count says from where on they are.
+        // If the smallest tried count is as fast as any, a knee may lie below it.
         let equal = [point(0, "1M", (2, 4), 20.0), point(1, "1M", (8, 4), 20.0)];
         assert_eq!(knees(&equal), Vec::new());
         assert_eq!(unnamed_knees(&equal), [(CountKind::Threads, NoKnee::FewestTried)]);

@@ -119,8 +119,8 @@ impl LoadRecords {
         self.ledger.failed(tx, kind);
     }
 
-    /// Notes that the node has lost bytes that it had taken, those with this hash, and that another
-    /// transaction has used their nonce. Returns whether transaction `tx` must be signed anew. It
+    /// Notes that the node has lost the signed transaction `hash`, which it had taken, and that another
+    /// one has used its nonce. Returns whether transaction `tx` must be signed anew. It
     /// need not if it is in a block, or was signed anew since.
     pub(crate) fn lost(&mut self, tx: usize, hash: B256) -> bool {
         let is_current =
@@ -168,9 +168,9 @@ impl LoadRecords {
         self.settled_count() == self.ledger.tally().planned
     }
 
-    /// Whether the load need not wait for confirmations any longer. `wanted` blocks are above the
-    /// last block with one of its transactions, no such block exists, or no new block came for too
-    /// long. `patience` bounds that time.
+    /// Whether the load may stop to wait for confirmations: if its last block has `wanted` blocks
+    /// above it, if none of its transactions is in a block, or if no new block came for some block
+    /// intervals, at most `patience`.
     pub(crate) fn is_confirmed(&self, now: Duration, wanted: u64, patience: Duration) -> bool {
         if self.ledger.confirmations().is_none_or(|seen| seen >= wanted) {
             return true;

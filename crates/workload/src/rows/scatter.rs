@@ -209,7 +209,7 @@ impl<S: Source> Pass<'_, S> {
         let mut buckets: Vec<Bucket> = (0..self.bucket_count).map(|_| Bucket::default()).collect();
         let mut unwritten: Vec<Vec<u8>> = vec![Vec::new(); buckets.len()];
         let mut records = Vec::with_capacity(TAKE_ROWS as usize);
-        let mut parts = vec![[0; 32]; TAKE_ROWS as usize];
+        let mut key_parts = vec![[0; 32]; TAKE_ROWS as usize];
         let row_count = self.source.row_count();
         loop {
             let first = self.next.fetch_add(TAKE_ROWS, Ordering::Relaxed);
@@ -219,10 +219,10 @@ impl<S: Source> Pass<'_, S> {
             self.settings.check_cancel()?;
             records.clear();
             self.source.records(first..row_count.min(first + TAKE_ROWS), &mut records)?;
-            let parts = &mut parts[..records.len()];
-            self.source.parts(&records, parts);
-            for (record, part) in records.iter().zip(&*parts) {
-                let index = bin_of(prefix(part), self.bucket_count) as usize;
+            let key_parts = &mut key_parts[..records.len()];
+            self.source.parts(&records, key_parts);
+            for (record, key_part) in records.iter().zip(&*key_parts) {
+                let index = bin_of(prefix(key_part), self.bucket_count) as usize;
                 let block = &mut unwritten[index];
                 if block.capacity() == 0 {
                     block.reserve_exact(self.block_bytes);

@@ -70,6 +70,7 @@ impl Claims {
     pub(crate) fn wait(&self, id: usize, cancel: &AtomicBool) -> Result<(), Cancelled> {
         let mut wait = Wait::new(Awaited::Value);
         loop {
+            // On a fiber, this lets other fibers of the thread run first.
             let action = wait.next_action();
             if self.is_ready(id) {
                 return Ok(());

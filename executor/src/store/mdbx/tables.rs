@@ -144,8 +144,8 @@ impl Tables {
         Err(StoreError::failed(NAME, action, format!("its keys have {wanted} bytes")))
     }
 
-    /// Passes the value of `row`, as `tx` sees it, to `decode`. A slot's value is encoded as its
-    /// table stores it. Returns `None` if the row does not exist.
+    /// Passes the stored bytes of `row`'s value, as `tx` sees them, to `decode`. Returns `None` if
+    /// the row does not exist.
     ///
     /// # Errors
     /// The errors of `decode`, and [`StoreError::Damaged`] with the row named by `name`.

@@ -44,7 +44,8 @@ pub(crate) struct Storm<'g> {
     parts: Parts<'g>,
     /// The used indices of each target's family.
     cursors: Vec<Cursor>,
-    /// Indices below the storm's nibble, by target; empty where the storm has no nibble.
+    /// Indices of the slots whose hashes begin with the scenario's nibble (`below`), by target; empty
+    /// where the scenario sets none.
     picks: Vec<Picks<'g>>,
     /// Random stream of the padding.
     stream: Stream,
@@ -122,14 +123,17 @@ impl<'g> Storm<'g> {
         }
         let start = pairs.first().map_or(0, |(start, _)| *start);
         let contract = self.parts.contract;
-        // A contract that takes a count alone keeps its own position, so it gets no ranges.
+        // A contract that takes a count alone keeps its own position: only the sum of the ranges
+        // matters.
         let named = if contract.takes_count_alone() { vec![(start, count)] } else { pairs.clone() };
         let first = match target.first {
             FirstWord::Word(word) => word,
             FirstWord::KeyOf(family) => B256::from(family.key(start)),
+            // Consecutive hops are in consecutive contracts.
             FirstWord::KeyOfHop(families) => {
-                let count = families.len() as u64;
-                B256::from(families[(start % count) as usize].key(start / count))
+                let contract_count = families.len() as u64;
+                let family = families[(start % contract_count) as usize];
+                B256::from(family.key(start / contract_count))
             }
         };
         let head = [&[first], &target.tail[..]].concat();
