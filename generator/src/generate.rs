@@ -155,7 +155,7 @@ fn too_few(
         return GeneratorError::TooFewAccounts { load, wanted_count, held_count, enough_count };
     }
     if let LoadKind::SstoreStorm(storm) = &scenario.loads[load].kind
-        && storm.keys.is_one_a_contract()
+        && storm.keys.has_one_slot_per_contract()
     {
         let of_load = (enough_count * storm.keys.slots_a_contract()) as f64;
         let slot_count = (of_load / genesis::slot_share(scenario, load)).ceil() as u64;

@@ -18,8 +18,8 @@ schema! {
 }
 
 variant::named! {
-    /// Lower bounds of a predicted time. More shards or threads cannot bring the time below the
-    /// largest bound.
+    /// Lower bounds of a predicted time: at this number of shards and threads, no schedule is faster
+    /// than the largest bound.
     #[derive(Default)]
     pub enum SimulatedBound: "bound of a simulated time" {
         /// Work of the steps of the shard with the most work, divided by its threads.
@@ -83,8 +83,8 @@ pub struct SimulationCosts {
     /// Time of all steps in sequence on one thread of a shard: CPU time, unless the user gave the
     /// time of transactions.
     pub steps_ns: u64,
-    /// Time of all steps in sequence on one thread without shards, with reads. The time of each
-    /// step is its time in these samples, multiplied by `steps_ns` over `alone_steps_ns`.
+    /// Time of all steps in sequence on one thread without shards, with reads. A step's predicted
+    /// time on a shard is its time in these samples, times `steps_ns` over `alone_steps_ns`.
     pub alone_steps_ns: u64,
     /// Time that the coordinator needs to hash and decode all lists.
     pub decode_ns: u64,

@@ -147,7 +147,7 @@ async fn ancestors(node: &Node, base: &Header) -> Vec<Header> {
 enum Step {
     /// An event of the chain.
     Seen(Seen),
-    /// A change of blocks that were not reported.
+    /// The chain replaced blocks that were not reported yet, so there is no event.
     Unreported,
     /// There is no event yet: the node has no further block, or does not return it.
     Missing,

@@ -27,7 +27,8 @@ pub fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Res
     }
     let stage = progress.stage("making the list again in order", 0);
     let paused = progress.pause();
-    let checked = session.check_lists(0, interrupt::flag());
+    let first_store = 0;
+    let checked = session.check_lists(first_store, interrupt::flag());
     drop(paused);
     stage.finish();
     match checked {

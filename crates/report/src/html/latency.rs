@@ -48,6 +48,8 @@ const LARGEST: Percentile =
     Percentile { name: "100, the largest", beyond: 0.0, of: |of| figure!(of, max) };
 /// Distance of the largest value from the last drawn percentile, in powers of ten.
 const LARGEST_GAP: f64 = 0.7;
+/// Margin at both ends of the axis, as a share of the chart's width.
+const MARGIN: f64 = 0.03;
 
 /// A kind of latency: of transactions, or of reads.
 struct Kind {
@@ -154,11 +156,11 @@ fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
     let begin = PERCENTILES[0].rarity();
     let mut marks: Vec<(f64, &Percentile)> = drawn
         .into_iter()
-        .map(|of| (0.03 + 0.94 * (of.rarity() - begin) / (end - begin).max(LARGEST_GAP), of))
+        .map(|of| (MARGIN + (1.0 - 2.0 * MARGIN) * (of.rarity() - begin) / (end - begin), of))
         .collect();
     let mut named: Vec<_> = marks.iter().map(|(x, of)| (*x, of.name.to_owned())).collect();
-    named.push((0.97, "max".to_owned()));
-    marks.push((0.97, &LARGEST));
+    named.push((1.0 - MARGIN, "max".to_owned()));
+    marks.push((1.0 - MARGIN, &LARGEST));
     let series = rows.iter().map(|row| {
         let name = row.name();
         let points = marks.iter().filter_map(|(x, percentile)| {
@@ -170,10 +172,10 @@ fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
         let points = points.collect();
         Series { name, design: row.cell.design, points }
     });
-    let width = Fit::Fixed(Scale::Linear { min: 0.0, max: 1.0 });
+    let fit = Fit::Fixed(Scale::Linear { min: 0.0, max: 1.0 });
     let chart = Chart {
         label: format!("{} by percentile {title}", kind.title),
-        x: Axis { named, ..Axis::new("percentile", width, units::plain) },
+        x: Axis { named, ..Axis::new("percentile", fit, units::plain) },
         y: Axis::new("time, logarithmic", Fit::Decades, units::time_ns),
         series: series.collect(),
         guides: Vec::new(),

@@ -28,7 +28,7 @@ named! {
 
 impl WriteKeys {
     /// Whether one slot is written in each of many contracts.
-    pub const fn is_one_a_contract(self) -> bool {
+    pub const fn has_one_slot_per_contract(self) -> bool {
         matches!(self, Self::First | Self::Deep)
     }
 
@@ -65,7 +65,7 @@ impl Keyed for SstoreStorm {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
         check_slots(keys)?;
         keys.named("op", &mut self.op)?;
-        // Read ahead of its place in the order, which is below: the usual number of contracts
+        // `keys` is written after `contracts`, and read before, since the default of `contracts`
         // depends on it.
         self.keys = match keys.fields() {
             Some(fields) => fields.named("keys")?.unwrap_or_default(),

@@ -64,8 +64,8 @@ struct WorkerResults {
 #[derive(Debug)]
 pub(super) struct Failure {
     /// Rank among failures of one kind: the number of the chunk with the wrong value, or the failed
-    /// step's position in the workers' order. A failed read ahead, or of a value to verify, has
-    /// rank 0. A failure on a shard has the index of its step as its rank, or `usize::MAX` without
+    /// step's position in the workers' order. A failed read by a reading thread, or of a value to
+    /// verify, has rank 0. A failure on a shard has the index of its step as its rank, or `usize::MAX` without
     /// a step.
     position: usize,
     error: EngineError,

@@ -74,6 +74,7 @@ fn key_ranges(db: &DB) -> Result<Vec<KeyRange>, StateError> {
         let mut last_level: Vec<&LiveFile> =
             table_files.clone().filter(|file| file.level == LAST_LEVEL).collect();
         last_level.sort_unstable_by(|a, b| a.start_key.cmp(&b.start_key));
+        // Rows that were written, and not ingested, may all lie in higher levels: one range has all.
         if last_level.is_empty() && table_files.count() > 0 {
             let file = "of the first level".to_owned();
             key_ranges.push(KeyRange { table, file, first: None, end: None });

@@ -143,7 +143,7 @@ pub(crate) fn sstore<'g>(
     env: StormEnv<'g, '_>,
     storm: &SstoreStorm,
 ) -> Result<Storm<'g>, GeneratorError> {
-    if storm.keys.is_one_a_contract() {
+    if storm.keys.has_one_slot_per_contract() {
         return spread(env, storm);
     }
     let contract = place::sstore_contract(storm);

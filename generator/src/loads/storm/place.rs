@@ -134,7 +134,7 @@ impl StormInput<'_> {
         storm: &SstoreStorm,
         genesis: &mut Genesis,
     ) -> Result<LoadGenesis, GeneratorError> {
-        if storm.keys.is_one_a_contract() {
+        if storm.keys.has_one_slot_per_contract() {
             return self.spread(storm, genesis);
         }
         let contract = sstore_contract(storm);
