@@ -56,7 +56,7 @@ impl<DB: Database> Handler for FeeApart<DB> {
 
     /// Lets revm pay the fee to an empty account in the place of the beneficiary's, and takes the
     /// amount from that account's balance. Then removes the account, and the payment's entries from
-    /// the journal: if a read has failed, revm reverts all entries after this call, and needs their
+    /// the journal. If a read has failed, revm later reverts the remaining entries, and needs their
     /// accounts. Pays as usual if the transaction has touched the beneficiary.
     fn reward_beneficiary(
         &self,

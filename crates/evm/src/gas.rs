@@ -28,8 +28,8 @@ impl BlockGas {
 
     /// The largest gas limit of a next transaction, in a block with the gas limit `limit`. Before
     /// Amsterdam, it is the gas that earlier transactions left. From Amsterdam on, the remaining
-    /// execution gas must cover its limit up to the cap of EIP-7825, and the remaining state gas
-    /// the whole limit (EIP-8037).
+    /// state gas must cover the transaction's limit (EIP-8037). The remaining execution gas must
+    /// cover the smaller of that limit and the cap of EIP-7825.
     pub fn room(&self, limit: u64, fork: Fork) -> u64 {
         let remaining = |used: u64| limit.saturating_sub(used);
         if !fork.is_from(Fork::Amsterdam) {

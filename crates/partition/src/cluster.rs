@@ -22,9 +22,9 @@ pub(crate) struct Clusters {
 }
 
 /// Joins vertices into clusters. Visits each vertex once, in a random order. A vertex that is still
-/// alone in its cluster joins the neighbouring cluster with the highest rating: with which it
-/// shares most edges, where an edge with few vertices counts more. A cluster weighs at most
-/// `weight_max`, unless a single vertex weighs more.
+/// alone in its cluster joins the neighbouring cluster with the highest rating. The rating sums the
+/// edges that the vertex shares with the cluster. An edge with few vertices counts more. A cluster
+/// weighs at most `weight_max`, unless a single vertex weighs more.
 pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random) -> Clusters {
     let count = graph.vertex_count();
     let mut cluster_of: Vec<u32> = (0..count as u32).collect();

@@ -1,5 +1,5 @@
 //! Records the fate of each transaction of a load: unsent, pending, in a block or refused. Each
-//! transaction has one fate and counts once, however often it was sent, so the counts of all fates
+//! transaction has one fate and counts once, however often it was sent. So the counts of all fates
 //! add up to the number of transactions. `drive/records.rs` reports the events. The ledger has no
 //! clock and no network, so tests can check these laws.
 

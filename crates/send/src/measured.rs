@@ -20,8 +20,8 @@ pub struct Measured {
     pub tally: Tally,
     /// Time from the start of the load to its end.
     pub elapsed: Duration,
-    /// Time from the start of the load until a transaction was last sent for the first time, or for
-    /// the first time after it was signed anew.
+    /// Time from the start of the load until new bytes were last sent: a new transaction, or one
+    /// that was signed anew.
     pub sending: Duration,
     /// Latencies of transactions and calls.
     pub latencies: Latencies,
@@ -52,8 +52,9 @@ pub enum End {
     Settled,
     /// The node gave no answer for the time of the user's patience.
     Silent,
-    /// No transaction was sent, taken by the node or included in a block for the time of the user's
-    /// patience, and no planned due time lay ahead.
+    /// The load made no progress for the time of the user's patience, and no planned due time lay
+    /// ahead. Progress means that new bytes were sent, the node took a transaction, a block had
+    /// one, or a block was removed.
     Stuck,
     /// The user interrupted the load.
     Interrupted,

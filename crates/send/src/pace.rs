@@ -1,6 +1,6 @@
 //! Decides when the driving task may send the next transaction. The pace is a fixed rate (open
-//! loop, whatever the node does), a limit of transactions in flight (closed loop), or a depth of
-//! the pool.
+//! loop), a limit of transactions in flight (closed loop), or a depth of the pool. A fixed rate is
+//! kept whatever the node does.
 
 use std::time::Duration;
 

@@ -13,8 +13,8 @@ use crate::codes;
 
 /// Maximum gas of a transaction (EIP-7825).
 pub(crate) const TX_GAS_MAX: u64 = 1 << 24;
-/// Upper bound of the gas of a slot that a creation writes, on Osaka: 22,100 for the storage, and
-/// the loop and the slot's bytes as calldata.
+/// Upper bound of the gas of a slot that a creation writes, on Osaka. The storage costs 22,100. The
+/// loop and the slot's bytes as calldata cost the rest.
 const SLOT_GAS: u64 = 23_400;
 /// Upper bound of the gas of a byte of code that a creation stores, on Osaka: 200 for the deposit,
 /// and the byte as calldata.
@@ -267,7 +267,7 @@ impl<'g> ContractIndices<'g> {
             Some(to) => self.index(&to).map_or(Target::Account(to), Target::Contract),
         };
         let is_payment = matches!(target, Target::Account(_)) && tx.input.is_empty();
-        // Gas on the chain may differ a little from the workload's: other addresses may be warm,
+        // Gas on the chain may differ a little from the workload's. Other addresses may be warm,
         // and addresses in calldata may have more or fewer zero bytes. A payment has neither.
         let margin = if is_payment { 0 } else { tx.gas_limit / 4 + 5_000 };
         let input = self.template(tx.input.clone());

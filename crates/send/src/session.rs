@@ -164,9 +164,10 @@ fn failed(method: &'static str) -> impl FnOnce(CallError) -> SendError {
     move |error| SendError::Call { method, error, remedy }
 }
 
-/// Whether the chain has Amsterdam's price for created state (EIP-8037): the creation of a contract
-/// with a slot then costs far more gas than under Osaka. This finds Amsterdam on nodes that do not
-/// show the list's hash in headers. False if the node has no account as the sender of the creation.
+/// Whether the chain has Amsterdam's price for created state (EIP-8037). The creation of a contract
+/// with a slot then costs far more gas than under Osaka. This test finds Amsterdam on nodes that do
+/// not show the list's hash in headers. False if the node has no account as the sender of the
+/// creation.
 async fn prices_state(node: &Node) -> bool {
     /// Init code that writes a slot.
     const WRITES_A_SLOT: &str = "0x60015f55";

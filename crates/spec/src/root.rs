@@ -1,5 +1,5 @@
-//! How a run computes state roots: the keys of `[run]` that begin with `root`, and the rules
-//! between them, `trie` and the rest of the run.
+//! Reads and writes the keys of `[run]` that begin with `root`: how a run computes state roots.
+//! Checks the rules between them, `trie` and the rest of the run.
 
 use crate::fault::{Fault, Remedy};
 use crate::fields::{Fields, Range};

@@ -209,8 +209,8 @@ impl Weyl {
 }
 
 /// Pseudo-random values by `SplitMix64` (Steele, Lea, Flood 2014). Each of the four words of a
-/// value comes from a generator of its own: word j of value i is output 4i + j of generator j. All
-/// count from 0. Each generator begins at a state that depends on the whole seed.
+/// value has its own generator. Word j of value i is output 4i + j of generator j. All count from
+/// 0. Each generator begins at a state that depends on the whole seed.
 #[derive(Clone, Copy, Debug)]
 struct Mixer {
     states: [u64; 4],

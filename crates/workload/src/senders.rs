@@ -1,6 +1,6 @@
 //! Computes the addresses of a sender family. Secrets are consecutive, so each public key is the
-//! key before plus the generator of the curve: a point addition in the place of a multiplication. A
-//! whole chunk needs one field inversion. Rows, signers and `stress send` call it.
+//! key before plus the generator of the curve. A point addition replaces a multiplication. A whole
+//! chunk needs one field inversion. Rows, signers and `stress send` call it.
 
 use std::ops::Range;
 

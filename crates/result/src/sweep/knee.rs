@@ -95,8 +95,8 @@ pub fn unnamed_knees(points: &[Point]) -> Vec<(CountKind, NoKnee)> {
     reasons.filter_map(|(over, knee)| Some((over, knee.err()?))).collect()
 }
 
-/// The knee, or the reason why none is named, of each combination of settings in which two or more
-/// counts were tried; first over reading threads, then over executing ones.
+/// Returns a knee for each combination of settings in which two or more counts were tried, or the
+/// reason why none is named. Knees over reading threads come before those over executing threads.
 fn knees_or_reasons(points: &[Point]) -> Vec<(CountKind, Result<Knee, NoKnee>)> {
     [CountKind::IoThreads, CountKind::Threads]
         .into_iter()

@@ -1,5 +1,5 @@
-//! State of the task that reads blocks: numbers and hashes of the read blocks, and the times at
-//! which the node's newest blocks were first seen.
+//! State of the task that reads blocks. It has the numbers and hashes of the read blocks, and the
+//! times at which the node's newest blocks were first seen.
 
 use std::time::Duration;
 

@@ -33,8 +33,8 @@ impl ListIndex {
     }
 }
 
-/// Decodes the fields in which a form of a list differs from EIP-7928: those between an account's
-/// address and its changes, and the one where the EIP has the read keys.
+/// Decodes the fields in which a form of a list differs from EIP-7928. They stand between an
+/// account's address and its changes, and in the place of the EIP's read keys.
 pub(super) trait Form {
     /// Takes the fields between an account's address and its changes.
     fn account(&mut self, fields: &mut Cursor<'_>) -> Result<(), ListError>;

@@ -181,8 +181,8 @@ impl ListIndex {
     }
 
     /// Finds a slot, as [`Self::slot_id`] does. Before any key is compared, `announce` gets the id
-    /// of the first slot in the key's bucket, which is the slot's own or a few below. So the caller
-    /// can prefetch its own value of the slot meanwhile.
+    /// of the first slot in the key's bucket. This id is the slot's own or a few below it. So the
+    /// caller can prefetch its own value of the slot meanwhile.
     #[inline]
     pub fn slot_id_announced(
         &self,

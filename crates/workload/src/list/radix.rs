@@ -1,4 +1,4 @@
-//! A radix directory over sorted keys, for lookups in a [`super::ListIndex`]: the bits after the
+//! A radix directory over sorted keys, for lookups in a [`super::ListIndex`]. The bits after the
 //! keys' common prefix lead to a bucket of one or two keys on average. Where keys cluster within
 //! those bits, their bucket is longer, and is bisected.
 
