@@ -1,5 +1,6 @@
-//! Code of the coordinator that both engines on shards share (`bal`, `block_stm`): the connected
-//! shards, the state of the leading thread, and the assignment of a batch's steps to shards.
+//! Code of the coordinator that both engines on shards share (`bal`, `block_stm`). It has the
+//! connected shards, the state of the leading thread, and the assignment of a batch's steps to
+//! shards.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},

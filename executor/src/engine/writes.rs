@@ -1,5 +1,5 @@
-//! Measures the writes of an execution, for `clock.rs`: the background work that commits cause in
-//! the store (flushes and compactions), and the size of the sample's files.
+//! Measures the writes of an execution, for `clock.rs`: background work, and the size of the
+//! sample's files. Background work is the flushes and compactions that commits cause in the store.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 

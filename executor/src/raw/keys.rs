@@ -1,6 +1,6 @@
 //! Chooses the keys of raw reads, by a pseudorandom permutation of the indices of a family of
-//! slots. No key repeats before all keys were drawn. The order is independent of the recipe's order
-//! and of the rows' order, since reads in the order of the rows would find many blocks in caches.
+//! slots. No key repeats before all keys were drawn. The order depends neither on the recipe's
+//! order nor on the rows'. Reads in the order of the rows would find many blocks in caches.
 
 use std::{
     ops::Range,

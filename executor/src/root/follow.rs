@@ -1,6 +1,7 @@
-//! Reads nodes for the root of a batch while its steps run, on the root thread: the nodes above the
-//! keys that steps have written so far. Rows are not read, because the needed rows are known only
-//! once all keys are known. Execution has read most of the store's blocks that contain them.
+//! Reads nodes for the root of a batch while its steps run, on the root thread. These are the nodes
+//! above the keys that steps have written so far. Rows are not read, because the needed rows are
+//! known only once all keys are known. Execution has read most of the store's blocks that contain
+//! them.
 
 use std::collections::BTreeMap;
 

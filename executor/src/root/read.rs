@@ -123,8 +123,8 @@ impl ReadJob {
     fn new(requests: ReadRequests, settings: &RootSettings, thread_count: usize) -> Self {
         let counts = [requests.nodes.len(), requests.ranges.len(), requests.accounts.len()];
         let (splits, thread_count_max) = match settings.reads {
-            // As a client that walks from node to node: each read is a call of its own, and at most
-            // one thread for each shard reads.
+            // Reads like a client that walks from node to node. Each read is a call of its own, and
+            // at most one thread for each shard reads.
             RootReads::OnDemand => {
                 (counts.map(PieceSplit::single), usize::from(settings.shards.get()))
             }

@@ -8,8 +8,8 @@ use workload::genesis::Genesis;
 use super::error::RootError;
 use crate::tries::{TrieId, Tries};
 
-/// Smallest number of writes per shard for which a trie of slots is divided into shards: as many as
-/// nodes are hashed at a time, in SIMD lanes.
+/// Smallest number of writes per shard for which a trie of slots is divided into shards. It is the
+/// number of nodes that are hashed at a time, in SIMD lanes.
 const WRITES_PER_SHARD: usize = 8;
 
 /// The settings of root computation over the tries of a state.

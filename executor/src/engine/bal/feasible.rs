@@ -4,9 +4,10 @@
 //! block.
 //!
 //! Steps end in any order, so the check uses upper bounds of the touched slots and of the remaining
-//! gas: a wrong list may pass this check, and a right list always does. For example, a slot that
-//! two workers touched counts twice. Each check permits all keys that cost no block gas, also those
-//! of system calls after the transactions. So does the amendment of the EIP in ethereum/EIPs#12277.
+//! gas. For example, a slot that two workers touched counts twice. So a right list always passes
+//! this check, and a wrong list may pass it. Each check permits all keys that cost no block gas,
+//! also those of system calls after the transactions. So does the amendment of the EIP in
+//! ethereum/EIPs#12277.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,7 +1,7 @@
-//! Partitions a batch over shards by its list. Partitioners use three facts that are known before a
-//! transaction runs: its sender, its gas limit in place of its time, and the keys that it writes by
-//! the list. A list does not say which transaction reads a key (EIP-7928). The fee recipient's
-//! account, which all transactions write, is left out.
+//! Partitions a batch over shards by its list. Partitioners use a transaction's sender, its gas
+//! limit, and the keys that it writes by the list. The gas limit stands for its time. All three are
+//! known before the transaction runs. A list does not say which transaction reads a key (EIP-7928).
+//! The fee recipient's account, which all transactions write, is left out.
 
 use partition::Access;
 use rayon::iter::Either;

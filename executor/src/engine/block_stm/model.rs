@@ -21,7 +21,8 @@ enum Op {
     Read(usize),
     /// Writes the step's value plus 1 to a cell.
     Write(usize),
-    /// As `Write`, if the step's value is even: the next run may not write the cell.
+    /// Does the same as `Write` if the step's value is even. So the next run may not write the
+    /// cell.
     WriteIfEven(usize),
     /// Waits until all lower steps are committed, like a read of a beneficiary's account.
     NeedLowest,

@@ -2,8 +2,8 @@
 //! batch beside its current value, so one pass over the keys gives the net changes. The `State` of
 //! revm also keeps transitions and a bundle with reverts, which are not needed here.
 //!
-//! Accounts are in the order of their first use. revm keeps an account's index as its id, and
-//! passes the id with each read of a slot. So a slot costs one look-up and not two.
+//! Accounts are in the order of their first use. An account's index is its id in revm. revm passes
+//! the id with each read of a slot. So a slot costs one look-up and not two.
 
 use alloy_primitives::{
     Address, B256, U256,

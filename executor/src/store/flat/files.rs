@@ -72,8 +72,8 @@ impl RowFile {
         })
     }
 
-    /// Returns the numbers of the blocks that may hold rows of a range: slots of the account with
-    /// number `account`, or accounts, for which `account` is 0.
+    /// Returns the numbers of the blocks that may hold rows of a range. `account` is the number of
+    /// the slots' account, or 0 for rows of accounts.
     pub(super) fn blocks_in(&self, account: usize, range: &RowRange) -> Range<usize> {
         let first = self.index.locate(account, range.first.as_slice(), 0);
         let last = self.index.locate(account, range.last.as_slice(), 0);

@@ -1,7 +1,7 @@
 //! Index of the blocks of rows, in memory: the lead of each block's first key, 16 bytes for each
-//! block. The lead of an account is the beginning of its key. The lead of a slot is 4 bytes of the
-//! account's number among the accounts with slots, and the first 12 bytes of the slot's part of the
-//! key. Each account with slots takes another 32 bytes.
+//! block. The lead of an account is the beginning of its key. The lead of a slot is the account's
+//! number (4 bytes) and the first 12 bytes of the slot's part of the key. The number counts only
+//! accounts with slots. Each account with slots takes another 32 bytes.
 //!
 //! A reader asks the index for the blocks that may hold a key. Leads of hashed keys differ, so this
 //! is one block. Only a lead that equals that of a block's first key has a second candidate: the
@@ -95,8 +95,8 @@ impl Index {
         Some(Candidates { first: from + first, last: from + last })
     }
 
-    /// Returns the first 16 bytes of an account's key or, for a slot, the account's number and the
-    /// first 12 bytes of the slot's part of the key.
+    /// Returns the lead of a key. For an account, it is the first 16 bytes of the key. For a slot,
+    /// it is the account's number and the first 12 bytes of `rest`.
     fn lead(&self, account: usize, rest: &[u8]) -> u128 {
         let mut lead = [0; 16];
         if self.account_bytes == 0 {

@@ -1,5 +1,5 @@
-//! Reads of blocks through `io_uring`, many in flight at once: for one call of a reader
-//! ([`BlockRing`]), or for the fibers of one thread ([`Queue`]).
+//! Reads blocks through `io_uring`, with many reads in flight. [`BlockRing`] serves one call of a
+//! reader at a time, and [`Queue`] serves the fibers of one thread.
 
 use std::{fs::File, io, os::fd::AsRawFd, sync::Mutex};
 

@@ -1,7 +1,7 @@
-//! The trees of accounts in a table of sorted duplicates. An account with more slots than fit
-//! within a leaf of the table has a tree of its own, and the leaf stores only the tree's root. The
-//! build records all roots in a file. So `leaves.rs` finds the leaf pages of slots without a read
-//! of the table's leaves. Such a read would bring the rows on these leaves into memory.
+//! The trees of accounts in a table of sorted duplicates. An account whose slots do not fit within
+//! a leaf of the table has a tree of its own. The leaf then stores only the tree's root. The build
+//! records all roots in a file. So `leaves.rs` finds the leaf pages of slots without a read of the
+//! table's leaves. Such a read would bring the rows on these leaves into memory.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! Builds a state in MDBX (`append.rs` appends the rows), scans it, estimates its size, and
-//! restores it after a sample that died: implements [`StateFormat`] for [`MdbxFormat`].
+//! Implements [`StateFormat`] for [`MdbxFormat`]. Builds a state in MDBX, scans it, estimates its
+//! size, and restores it after a sample that died. `append.rs` appends the rows.
 
 use std::{fs, io, path::Path};
 

@@ -1,6 +1,6 @@
-//! Hashes the used pages of an MDBX file, for the manifest and its check: all pages of the tables'
-//! trees, and the pages of large values. The hash leaves out free pages and the tree that lists
-//! free pages, since samples write to both.
+//! Hashes the used pages of an MDBX file, for the manifest and its check. Used pages are all pages
+//! of the tables' trees, and the pages of large values. The hash leaves out free pages and the tree
+//! that lists free pages, since samples write to both.
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 

@@ -1,6 +1,7 @@
-//! Connections of the store to all nodes of a cluster, for all commands but those for rows: read
-//! and write the marker, count keys, empty the cluster. They stay open as long as the store. Their
-//! name shows other processes that the cluster is in use.
+//! Connections of the store to all nodes of a cluster, for all commands but those for rows. The
+//! store uses these connections to read and write the marker, to count keys, and to empty the
+//! cluster. They stay open as long as the store. Their name shows other processes that the cluster
+//! is in use.
 
 use std::{
     collections::BTreeMap,

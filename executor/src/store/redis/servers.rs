@@ -1,7 +1,7 @@
-//! Starts the servers of a cluster on this host, if the user gives no addresses: three nodes on the
-//! loopback interface, in a directory that is removed with the servers. If this process is killed,
-//! its servers end, too: a watcher process beside each server kills the server when the pipe from
-//! this process closes.
+//! Starts the servers of a cluster on this host, if the user gives no addresses. The three nodes
+//! use the loopback interface, and a directory that is removed with them. If this process is
+//! killed, its servers end, too: a watcher process beside each server kills the server when the
+//! pipe from this process closes.
 
 use std::{
     fs, io,

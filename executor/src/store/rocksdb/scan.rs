@@ -51,9 +51,9 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     Ok(BuildOutput { content_digest: digest.finish(), rows, tries: tries.transpose()? })
 }
 
-/// A range of keys, which one thread scans: from the first key of a file of the last level up to
-/// the first key of the next file. The ranges of a table cover all possible keys, so no row of
-/// another level is left out.
+/// A range of keys, which one thread scans. It begins at the first key of a file of the last level,
+/// and ends before the first key of the next file. The ranges of a table cover all possible keys,
+/// so no row of another level is left out.
 struct KeyRange {
     table: Table,
     /// Name of the file of the last level, for errors.

@@ -3,10 +3,10 @@
 //!
 //! The format is that of block-based tables of version 6. A footer of 53 bytes gives the length of
 //! the metaindex before it. The metaindex has the positions of the properties and of the index. A
-//! block has entries, restart points, and the number of restart points. An entry begins with three
-//! lengths: of the prefix that its key shares with the key before, of the rest of the key, and of
-//! the value. Then come the rest of the key and the value. At a restart point, a key is whole. A
-//! file of any other form is refused.
+//! block has entries, restart points, and the number of restart points. An entry begins with the
+//! lengths of three parts: the prefix shared with the key before, the rest of the key, and the
+//! value. Then come the rest of the key and the value. At a restart point, a key is whole. A file
+//! of any other form is refused.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 

@@ -26,15 +26,15 @@ use crate::{
     tries::{self, TrieId},
 };
 
-/// Number of bytes of a node's row without the node: the end of its key, lengths, a sequence
-/// number, and its part of filter and index. The beginning of the key is shared with neighbouring
-/// nodes.
+/// Number of bytes of a node's row beside the node. They hold the end of the node's key, lengths, a
+/// sequence number, and a part of filter and index. The beginning of the key is shared with
+/// neighbouring nodes.
 const HEADER_BYTES: u64 = 30;
 /// Share of the bytes of a block that are used, since a block holds whole nodes.
 const FILL: f64 = 0.93;
 
-/// Number of bytes that the key of a trie's first node has in addition: the hash of an address,
-/// which is not shared with the node before.
+/// Number of additional bytes in the key of a trie's first node: the hash of an address. The node
+/// before does not share this hash.
 const TRIE_KEY_BYTES: u64 = 32;
 
 /// Returns an upper estimate of the bytes of the table files of nodes.

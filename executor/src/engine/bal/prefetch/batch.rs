@@ -1,5 +1,5 @@
-//! Reads one chunk of keys ahead: claims the keys that nobody has claimed yet, reads them from the
-//! store together, and gives each value to a [`Sink`] when it comes. The sinks are the cells from
+//! Reads one chunk of keys ahead. Claims the keys that nobody has claimed yet, and reads them from
+//! the store together. Gives each value to a [`Sink`] when it comes. The sinks are the cells from
 //! which transactions read, and the verifier of a full list.
 
 use std::ops::Range;

@@ -56,7 +56,7 @@ impl RequestHistory {
     }
 
     /// Adds the keys of a request. Returns the request's fault, if any: a key outside the list, a
-    /// key requested before, or a code of no account that the shard has received.
+    /// key or code requested before, or a code of no received account.
     pub(super) fn add(&mut self, keys: &KeyRequest) -> Option<String> {
         for (what, ids, set, count) in [
             ("account", &keys.accounts, &mut self.accounts, self.account_count),
