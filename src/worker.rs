@@ -1,7 +1,7 @@
-//! The worker protocol (`docs/contributing.md`): a driver process (the gate) sends requests to a
-//! worker process over its standard input and output, in lines of JSON. The worker loads a workload
-//! file and takes samples. So two builds get the same work, and a crash of a worker is an error
-//! message of the driver.
+//! The worker protocol (`docs/contributing.md`). A driver process (the gate) sends requests to a
+//! worker process. Requests and answers are lines of JSON on the worker's standard input and
+//! output. The worker loads a workload file and takes samples. So two builds get the same work, and
+//! a crash of a worker is an error message of the driver.
 //!
 //! `message` has the messages, `serve` is the worker, `driver` starts a worker, `confine` restricts
 //! it to some CPUs, and `settings` describes a run to it.

@@ -1,5 +1,6 @@
 //! Exports a workload as a chain that any client can import, for `stress export` and for gates of
-//! clients: a genesis block, number 0, and signed blocks after it, with headers, roots and lists.
+//! clients. The chain has a genesis block, number 0, and signed blocks after it, with headers,
+//! roots and lists.
 //!
 //! A workload has no headers, and headers change the state: the parent's hash is in the state
 //! (EIP-2935), and fees follow from the parent's header. So the reference runs the blocks once

@@ -1,5 +1,6 @@
-//! Generates a workload from a scenario, for every command that runs or exports one: genesis,
-//! blocks, then the reference run, which gives the outcome that every execution must reach.
+//! Generates a workload from a scenario, for every command that runs or exports one. Makes the
+//! genesis and the blocks. Then the reference run gives the outcome that every execution must
+//! reach.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The interface between a load and the filler of blocks (`fill.rs`): a planner returns
+//! The interface between a load and the filler of blocks (`fill.rs`). A planner returns
 //! transactions one by one, each with its exact gas and touched keys. Each kind of load implements
 //! [`Planner`].
 
@@ -123,8 +123,9 @@ pub(crate) trait Planner {
         false
     }
 
-    /// Of the family that lacks the most keys: the number of slots or accounts that transactions
-    /// need, and the smaller number that it holds. `None` if each family holds enough.
+    /// Returns two numbers for the family that lacks the most keys: the keys that transactions
+    /// need, and the keys that it holds. Keys are slots or accounts, and the second number is
+    /// smaller. `None` if each family holds enough.
     fn shortfall(&self) -> Option<(u64, u64)> {
         None
     }

@@ -187,7 +187,7 @@ impl Limits {
     }
 
     /// Returns B's bounds, moved apart by the null; they decide. The lower bound falls by
-    /// [`Self::null_change`]. The upper bound rises by the far end of a null that is not narrow: a
+    /// [`Self::null_change`]. The upper bound rises by the far end of a null that is not narrow. A
     /// slow process of A makes B seem faster, and noise may hide that the process is slow.
     pub fn bounds(self, look: &Look) -> [f64; 2] {
         let margin = match self.null_verdict(look.null) {

@@ -378,7 +378,8 @@ impl Facts {
 }
 
 /// Returns the verdict on `count` claims of a scenario if B is `executor`, which is not of this
-/// project: claims are on designs, which only `stress` has. `None` without claims.
+/// project. The claims are not judged, as they are on designs, which only `stress` has. `None`
+/// without claims.
 ///
 /// # Errors
 /// A `deadline` is given, as a deadline is a claim on designs.

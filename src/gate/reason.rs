@@ -1,7 +1,7 @@
 //! Writes the reason of a verdict for `cell`: which build is slower by the most telling figure, by
 //! how much, and how sure that is.
 //!
-//! Wall time is more telling than CPU time, and CPU time is more telling than counts: the gate is
+//! Wall time is more telling than CPU time, and CPU time is more telling than counts. The gate is
 //! about time, and a small count can change by thousands of percent. Among figures of one kind, the
 //! one with the largest change is the most telling.
 

@@ -1,5 +1,5 @@
-//! Shows the progress of a gate, for `judge` and `stress gate calibrate`: the octet, the time left
-//! and, as notes, the estimated time of the whole gate.
+//! Shows the progress of a gate, for `judge` and `stress gate calibrate`: the octet and the time
+//! left. Notes give the estimated time of the whole gate.
 
 use std::time::{Duration, Instant};
 

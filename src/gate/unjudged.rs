@@ -1,6 +1,6 @@
-//! The parts of a comparison with stored results that `baseline` cannot judge: times of another
-//! day, interrupted runs, and variants and exact counters of the stored side alone. They are shown,
-//! and each makes a pass [`Verdict::NotJudged`].
+//! The parts of a comparison with stored results that `baseline` cannot judge. These are times of
+//! another day, interrupted runs, and variants and exact counters of the stored side alone. They
+//! are shown, and each makes a pass [`Verdict::NotJudged`].
 
 use result::{gate::Shift, stored::Stored};
 
@@ -57,8 +57,8 @@ pub fn lost_variant(base: &Side, common: &[String]) -> Option<String> {
     Some(format!("{variant} is in {} alone", base.path().display()))
 }
 
-/// Returns the reason of `lost` counters, if there are any: they are exact in the stored side, and
-/// vary or are absent in the new side.
+/// Returns the reason of `lost` counters, if there are any. A lost counter is exact in the stored
+/// side, and varies or is absent in the new side.
 pub fn lost_counter(lost: &[String]) -> Option<String> {
     Some(format!("{} is exact in the stored results alone", lost.first()?))
 }

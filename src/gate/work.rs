@@ -1,6 +1,6 @@
 //! The work of a gate of builds: the workload in the forms that the processes read, each build's
-//! settings, and the variants that both builds sample. `judge` and `stress gate calibrate` prepare
-//! it; `builds` passes it to the processes.
+//! settings, and the builds' common variants. `judge` and `stress gate calibrate` prepare it;
+//! `builds` passes it to the processes.
 
 use std::{
     cell::RefCell,
@@ -268,8 +268,8 @@ pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<SharedVariant>, Failur
     Ok(shared)
 }
 
-/// Returns `path` as text that a message to a process can hold: the absolute path or, if it is not
-/// valid UTF-8, a link to it in a scratch directory.
+/// Returns `path` as an absolute path that a message to a process can hold. If `path` is not valid
+/// UTF-8, returns a link to it in a scratch directory.
 fn as_text(path: &Path) -> Result<(PathBuf, Option<Scratch>), Failure> {
     let path = std::path::absolute(path).with_exit_code(Code::Io)?;
     if path.to_str().is_some() {

@@ -68,8 +68,8 @@ impl Files {
         self.kept = Some((Instant::now(), begun.elapsed()));
     }
 
-    /// Whether the result so far is to be kept now: after each long sample, but only after a few of
-    /// the short ones, so that the cost does not matter.
+    /// Whether the result so far is to be kept now. To bound the cost, it is kept after each long
+    /// sample, but only after a few of the short ones.
     pub fn keeps_now(&self) -> bool {
         self.kept.is_none_or(|(at, cost)| keeps(at.elapsed(), cost))
     }

@@ -120,8 +120,9 @@ impl<'a> BatchWorkBuilder<'a> {
     }
 
     /// Returns the keys of the system steps, which the reference run does not report. By the list,
-    /// they write some keys. They also have the declared keys that no transaction touches: each
-    /// goes to the system step that writes another key of its account, or else to the last step.
+    /// they write some keys. They also have the declared keys that no transaction touches. Such a
+    /// key goes to the system step that writes another key of its account, or else to the last
+    /// step.
     fn system_accesses(
         &mut self,
         steps: &Steps,

@@ -49,8 +49,8 @@ pub struct CellChoice {
     pub source: &'static str,
 }
 
-/// Returns the cell to run alone, if there is one: that of `explicit`, the value of `--cell`, or
-/// else that of an environment `variable` of a scheduler.
+/// Returns the cell to run alone, if there is one. `explicit` is the value of `--cell`. Without it,
+/// an environment `variable` of a scheduler gives the cell.
 ///
 /// # Errors
 /// A value is no index, or no index of this sweep, or two variables disagree.

@@ -1,5 +1,5 @@
-//! Makes the blocks of an exported chain, for `chain.rs`, `grow.rs` and `received.rs`: header
-//! fields from the parent or the outcome, signatures, and the check of the block's length.
+//! Makes the blocks of an exported chain, for `chain.rs`, `grow.rs` and `received.rs`. Takes header
+//! fields from the parent or the outcome, signs transactions, and checks the block's length.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

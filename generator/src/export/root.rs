@@ -1,7 +1,6 @@
-//! Computes the root of a recipe's state with the changes of blocks. One pass over the slots and
-//! one over the accounts read the rows in the order of their hashed keys, so that memory follows
-//! from the number of contracts, not of rows. `chain.rs`, `rows.rs` and the ledger of `grow.rs` use
-//! it.
+//! Computes the root of a recipe's state with the changes of blocks. Reads the slots and then the
+//! accounts, each in one pass in the order of their hashed keys. So memory follows from the number
+//! of contracts, not of rows. `chain.rs`, `rows.rs` and the ledger of `grow.rs` use it.
 
 use std::collections::BTreeMap;
 

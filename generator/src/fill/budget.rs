@@ -1,5 +1,5 @@
-//! The budgets that loads have of a block, by their shares, for `fill.rs`: of its gas, of its
-//! transactions, or of the dimension of gas that bounds the load (EIP-8037).
+//! Divides a block into the loads' budgets by their shares, for `fill.rs`. A budget is of the
+//! block's gas, of its transactions, or of the dimension of gas that bounds the load (EIP-8037).
 
 use workload::Fork;
 

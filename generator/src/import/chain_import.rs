@@ -47,7 +47,7 @@ pub(super) struct ChainImport<'a> {
     on_tx: OnTx<'a>,
 }
 
-/// What becomes of the next block.
+/// Stage of an import, which decides the use of the next block.
 enum Stage {
     /// No wanted block so far: the block is run on the carried state.
     Carried(Box<Runner<ChainState>>),

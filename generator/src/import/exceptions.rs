@@ -1,5 +1,5 @@
-//! The names in execution-spec-tests of the rules that an invalid block breaks (`expectException`,
-//! `validationError`), each with texts by which the errors of this crate show the same rule.
+//! Names of the rules that an invalid block breaks, in execution-spec-tests (`expectException`,
+//! `validationError`). Each name has texts by which the errors of this crate show the same rule.
 //! `complete.rs` asks whether a block was refused for an expected reason.
 
 /// Separator of alternatives: of the rules that a test names, and of the texts in [`REASONS`].

@@ -1,5 +1,5 @@
-//! Reads a `genesis.json` as go-ethereum and Hive write it, for `chain_import.rs`: the state and
-//! the header of block 0, and the forks of the chain.
+//! Reads a `genesis.json` of go-ethereum or Hive, for `chain_import.rs`: the state and header of
+//! block 0, and the forks of the chain.
 
 use alloy_consensus::{
     EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, Header, constants::EMPTY_WITHDRAWALS,

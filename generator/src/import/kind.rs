@@ -315,8 +315,8 @@ fn is_address(key: &str) -> bool {
     digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Reads JSON into an outline, and ends with an error once the kind is known, so that the rest of a
-/// large file is not read. Keys that come before an error stay in `out`.
+/// Reads JSON into an outline. Ends with an error once the kind is known, so the rest of a large
+/// file is not read. Keys that come before an error stay in `out`.
 struct Seed<'o> {
     out: &'o mut Outline,
     /// Number of nested levels that are still read.

@@ -1,7 +1,7 @@
-//! Imports a block from files of go-ethereum's transition tool (`evm t8n`): the state before it
-//! (`alloc`), environment (`env`), transactions (`txs`) and, if there is one, the tool's `result`.
-//! Values that the environment leaves out follow from the parent's values, as in the tool, or are
-//! assumed with a note. One error names all values that are still missing.
+//! Imports a block from files of go-ethereum's transition tool (`evm t8n`). The files are the state
+//! before the block (`alloc`), environment (`env`), transactions (`txs`) and, if there is one, the
+//! tool's `result`. Values that the environment leaves out follow from the parent's values, as in
+//! the tool, or are assumed with a note. One error names all values that are still missing.
 
 use std::{collections::BTreeMap, slice};
 

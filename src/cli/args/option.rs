@@ -1,5 +1,5 @@
-//! Turns options of a run into the keys of a scenario that they set, for the axes of a sweep and
-//! the settings of compared results.
+//! Converts options of a run into the scenario keys that they set, for the axes of a sweep and the
+//! settings of compared results.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Latencies of a cell's samples, in pieces of a few samples each. One histogram of all samples
-//! would not do: the end of the warm-up is known only after the run, and its pieces are left out.
+//! Latencies of a cell's samples, in pieces of a few samples each. Pieces of the warm-up are left
+//! out, but its end is known only after the run. So one histogram of all samples would not do.
 //!
 //! To bound the memory, neighbours are joined when there are too many pieces, so a piece holds 1,
 //! 2, 4, … samples. The size follows from the number of samples alone, so all cells of a run have

@@ -6,8 +6,8 @@ use result::environment::{Check, Environment, Limit, Status};
 
 use super::warning::{self, Warning};
 
-/// Memory that is enough for a run of the shipped state, cold or warm: a warm cache of 4 GiB, index
-/// and filters, a workload and its lists.
+/// Memory that is enough for a cold or warm run of the shipped state. It holds a warm cache of 4
+/// GiB, index and filters, a workload and its lists.
 const WORKING_SET_BYTES: u64 = 6 << 30;
 /// Free space for building the shipped state of 128M slots with its tries.
 const STATE_BYTES: u64 = 14_800_000_000;

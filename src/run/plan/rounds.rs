@@ -9,10 +9,10 @@ use super::cell::PlannedCell;
 
 /// Selects the cells of each round. At first a round has all cells, so that the samples of all
 /// cells are of the same minutes. When such a round no longer fits into the budget, only cells that
-/// lack samples for an interval get more, in this order:
-/// 1. each design's fastest whole cell on each store, as these cells are compared;
-/// 2. each design's fastest cell of execution alone on each store;
-/// 3. the other whole cells, and then the other cells of execution alone.
+/// lack samples for an interval get more. Their order is:
+/// 1. Each design's fastest whole cell on each store, as these cells are compared.
+/// 2. Each design's fastest cell of execution alone on each store.
+/// 3. The other whole cells, and then the other cells of execution alone.
 ///
 /// Within each of these groups the faster design comes first.
 #[derive(Clone, Copy, Debug)]

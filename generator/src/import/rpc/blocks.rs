@@ -1,5 +1,5 @@
-//! Imports the wanted blocks of a node, each the parent of the next, with the part of the state
-//! before the first block that they touch. `stress import rpc` calls it.
+//! Imports the wanted blocks of a node, each the parent of the next. Of the state before the first
+//! block, imports only the part that the blocks touch. `stress import rpc` calls it.
 
 use alloy_consensus::Header;
 use alloy_primitives::B256;

@@ -15,7 +15,7 @@ const MAX_CALLS: usize = 64;
 /// The error code of JSON-RPC for an unknown method.
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// What a node must have to answer a call. The remedy in an error follows from it.
+/// Requirement on a node to answer a call. The remedy in an error follows from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Need {
     /// The node must know the method.
