@@ -168,9 +168,9 @@ impl LoadRecords {
         self.settled_count() == self.ledger.tally().planned
     }
 
-    /// Whether the load may stop to wait for confirmations: if its last block has `wanted` blocks
-    /// above it, if none of its transactions is in a block, or if no new block came for some block
-    /// intervals, at most `patience`.
+    /// Whether the load need not wait for confirmations: its last block has `wanted` blocks above it,
+    /// or no block has its transactions. After some block intervals without a new block, at most
+    /// `patience`, it does not wait either.
     pub(crate) fn is_confirmed(&self, now: Duration, wanted: u64, patience: Duration) -> bool {
         if self.ledger.confirmations().is_none_or(|seen| seen >= wanted) {
             return true;
