@@ -133,8 +133,8 @@ fn chain_rules(
     Ok(rules)
 }
 
-/// Splits the name of a network that changes its fork, such as `PragueToOsakaAtTime15k`, where
-/// k means thousands. Returns both forks and the timestamp; `None` for any other name.
+/// Splits the name of a network that changes its fork: a fork, "To", a fork, "AtTime", and a
+/// timestamp in which k means thousands. Returns the three; `None` for any other name.
 fn split_transition(network: &str) -> Option<(&str, &str, u64)> {
     let (before, rest) = network.split_once("To")?;
     let (after, time) = rest.split_once("AtTime")?;

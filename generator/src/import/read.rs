@@ -20,7 +20,7 @@ use super::{
     json::Json,
 };
 
-/// Minimal gas limit of a block (`GAS_LIMIT_MINIMUM` in execution-specs).
+/// Minimal gas limit of a block in execution-specs.
 const MIN_BLOCK_GAS: u64 = 5_000;
 
 /// Transactions of a block, and their signed encodings.
