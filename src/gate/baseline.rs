@@ -364,8 +364,9 @@ fn common(base: &Side, new: &Side) -> Result<Vec<String>> {
     variants.sort_by_key(|name| base.duties(name).is_some_and(|duties| !duties.is_empty()));
     if variants.is_empty() {
         bail!(
-            "{} and {} have no variant in common ({} against {}); run both with the same \
-             --design, --threads and --io-threads, whose defaults depend on the CPUs",
+            "no variant is in all results of {} and {} ({} against {}); name one result of a \
+             directory, or run both with the same --design, --threads and --io-threads, whose \
+             defaults depend on the CPUs",
             base.path().display(),
             new.path().display(),
             base.variants().join(", "),

@@ -230,6 +230,12 @@ fn run_gate(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Fail
 /// judged.
 fn builds(args: &GateArgs, base: Option<&Path>) -> Result<BuildsInput, Failure> {
     let settings = [settings("--a-set", &args.a_set)?, settings("--b-set", &args.b_set)?];
+    for (option, path) in [("--against", base), ("--program", args.program.as_deref())] {
+        if let Some(path) = path.filter(|path| !path.is_file()) {
+            let shown = path.display();
+            fail!(Code::Usage, "{option} {shown}: no such file; name a built program of stress");
+        }
+    }
     Ok(BuildsInput {
         base: base.map_or_else(builds::this_program, |base| Ok(base.to_owned()))?,
         new: args.program.clone(),

@@ -125,16 +125,19 @@ fn sides_with_nothing_in_common_are_an_error_and_no_green_run() {
         }
     });
     let error = refused(&stored(|_| ()), &other_threads);
-    assert!(error.contains("no variant in common") && error.contains("--threads"), "{error}");
+    assert!(
+        error.contains("no variant is in all results") && error.contains("--threads"),
+        "{error}"
+    );
     let error = refused(&other_threads, &stored(|_| ()));
-    assert!(error.contains("no variant in common"), "{error}");
+    assert!(error.contains("no variant is in all results"), "{error}");
     // A variant without a sample has nothing to compare.
     let without = stored(|json| {
         for cell in json["cells"].as_array_mut().unwrap() {
             cell["samples"] = json!([]);
         }
     });
-    assert!(refused(&stored(|_| ()), &without).contains("no variant in common"));
+    assert!(refused(&stored(|_| ()), &without).contains("no variant is in all results"));
     // A counter that varies within a run is not exact, and is not compared.
     let varying = stored(|json| {
         for cell in json["cells"].as_array_mut().unwrap() {

@@ -14,12 +14,8 @@ use crate::{
 /// Default overrides of `--quick`. The number of accounts stays: loads need certain numbers of
 /// accounts, and 100k accounts are built in a second. The budget is enough for a round, and for
 /// intervals of the fastest cells.
-const QUICK: [(&str, &str); 4] = [
-    ("state.slots", "1M"),
-    (GAS_KEY, "64M"),
-    ("run.budget", "2s"),
-    ("run.execution_alone", "false"),
-];
+const QUICK: [(&str, &str); 4] =
+    [(SLOTS_KEY, "1M"), (GAS_KEY, "64M"), ("run.budget", "2s"), ("run.execution_alone", "false")];
 
 /// Further overrides of a scenario with more than [`QUICK_BLOCK_COUNT`] blocks: the number of
 /// blocks, and the gas of each.
@@ -29,11 +25,19 @@ const QUICK_BLOCKS: [(&str, &str); 2] = [("block.blocks", "100"), (GAS_KEY, "3M"
 /// compactions happen.
 const QUICK_WRITES: [(&str, &str); 1] = [("run.rocksdb.write_buffer", "1MiB")];
 
+/// Maximal number of slots and gas of a block of a quick workload, as [`QUICK`] has them. A scenario
+/// that states less keeps its own.
+const QUICK_SLOT_COUNT_MAX: u64 = 1_000_000;
+const QUICK_GAS_MAX: u64 = 64_000_000;
+
 /// Maximal number of blocks of a quick workload.
 const QUICK_BLOCK_COUNT: u64 = 100;
 
 /// The key of a block's gas.
 const GAS_KEY: &str = "block.gas";
+
+/// The key of the number of slots.
+const SLOTS_KEY: &str = "state.slots";
 
 /// The key of the run's designs.
 const DESIGNS: &str = "run.designs";
@@ -137,14 +141,27 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
         if !sets_size && stated.as_ref().is_ok_and(has_many) {
             add_quick(&mut overrides, &QUICK_BLOCKS, size_key);
         }
-        if stated.is_ok_and(|stated| stated.run.rocksdb.compaction == Compaction::On) {
+        if stated.as_ref().is_ok_and(|stated| stated.run.rocksdb.compaction == Compaction::On) {
             add_quick(&mut overrides, &QUICK_WRITES, size_key);
         }
-        add_quick(&mut overrides, &QUICK, size_key);
+        let mut quick = QUICK.to_vec();
+        quick.retain(|(key, _)| !stated.as_ref().is_ok_and(|stated| is_as_small(stated, key)));
+        add_quick(&mut overrides, &quick, size_key);
     }
     let scenario = spec::load(name, &overrides).with_exit_code(Code::Usage)?;
     rocksdb_options(&scenario.run)?;
     Ok(scenario)
+}
+
+/// Whether the value of `key` that the scenario states is at most that of `--quick`.
+fn is_as_small(stated: &Scenario, key: &str) -> bool {
+    let target = stated.block.target;
+    match key {
+        GAS_KEY if matches!(target, BlockTarget::Transactions(_)) => false,
+        GAS_KEY => target.count() <= QUICK_GAS_MAX,
+        SLOTS_KEY => stated.state.slot_count <= QUICK_SLOT_COUNT_MAX,
+        _ => false,
+    }
 }
 
 /// Whether `--quick` would make the block of `source` smaller. It would not if the block is already
@@ -206,7 +223,7 @@ fn add_quick(overrides: &mut Vec<Override>, quick: &[(&str, &str)], size_key: &s
     for (key, value) in quick {
         let others: &[&str] = match *key {
             GAS_KEY => &[GAS_KEY, "block.limit", "block.transactions"],
-            "state.slots" => &["state.size"],
+            SLOTS_KEY => &["state.size"],
             "run.budget" => &["run.samples"],
             _ => &[],
         };
@@ -242,6 +259,8 @@ mod tests {
         assert!(!is_smaller(Some("12M"), Size::Stated));
         assert!(!is_smaller(Some("640M"), Size::Stated), "it does not change a size that is said");
         assert!(!is_smaller_if_quick(&Source::File("storm.workload".into())));
+        let kept = scenario("limit-60m", Vec::new(), Size::Quick).unwrap();
+        assert_eq!(kept.block.target, BlockTarget::Limit(60_000_000), "it makes no block larger");
     }
 
     #[test]
