@@ -132,7 +132,7 @@ impl<'g> Storm<'g> {
             // Consecutive hops are in consecutive contracts.
             FirstWord::KeyOfHop(families) => {
                 let contract_count = families.len() as u64;
-                let family = families[(start % contract_count) as usize];
+                let family = &families[(start % contract_count) as usize];
                 B256::from(family.key(start / contract_count))
             }
         };
