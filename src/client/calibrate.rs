@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use report::{Calibrated, Unfinished};
+use report::{Calibrated, UnfinishedWorkload};
 use result::{Shown, Stored};
 use serde_json::{Value, json};
 use spec::{Override, Scenario, shipped};
@@ -52,7 +52,7 @@ pub struct CalibrationResult {
     /// The results of all scenarios that have one, also the finished parts of interrupted runs.
     pub results: Vec<Shown>,
     /// The scenarios without a whole result.
-    pub unfinished: Vec<Unfinished>,
+    pub unfinished: Vec<UnfinishedWorkload>,
     pub code: Code,
     pub page: PathBuf,
 }
@@ -120,7 +120,9 @@ impl CalibrateInput {
             Outcome::Interrupted => calibration.code = Code::Interrupted,
             Outcome::Failed { step, ended } => {
                 let reason = format!("stress {step}: {}", ended.describe());
-                calibration.unfinished.push(Unfinished { scenario: name.to_owned(), reason });
+                calibration
+                    .unfinished
+                    .push(UnfinishedWorkload { scenario: name.to_owned(), reason });
                 let is_wrong = ended == Ended::Code(Code::Disagree as i32);
                 calibration.code = match is_wrong || calibration.code == Code::Disagree {
                     true => Code::Disagree,

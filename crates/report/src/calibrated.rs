@@ -29,7 +29,7 @@ const ROOT_SHARE_MIN: f64 = 0.1;
 
 /// A workload whose measurement failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfinished {
+pub struct UnfinishedWorkload {
     /// Name of its scenario.
     pub scenario: String,
     /// The step that failed, and how it ended.
@@ -42,7 +42,7 @@ pub struct Calibrated<'a> {
     /// Results of workloads, each with the cell of a client.
     pub results: &'a [Shown],
     /// Workloads whose measurement failed.
-    pub unfinished: &'a [Unfinished],
+    pub unfinished: &'a [UnfinishedWorkload],
 }
 
 /// Figures of a program on a workload: medians over its samples.

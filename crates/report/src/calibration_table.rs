@@ -5,7 +5,7 @@
 use super::{
     Paint,
     calibrated::{
-        Calibrated, DesignFigures, Figures, ProgramFigures, RankDifference, Row, Unfinished,
+        Calibrated, DesignFigures, Figures, ProgramFigures, RankDifference, Row, UnfinishedWorkload,
     },
     page::{Page, Tone, clip, pad_left, pad_right},
     units,
@@ -34,7 +34,7 @@ pub fn calibration_table(calibrated: &Calibrated<'_>, width: usize, paint: Paint
     }
     let unfinished = calibrated.unfinished.iter();
     let unfinished =
-        unfinished.map(|Unfinished { scenario, reason }| format!("{scenario}: {reason}"));
+        unfinished.map(|UnfinishedWorkload { scenario, reason }| format!("{scenario}: {reason}"));
     page.each(Tone::Warning, "missing", unfinished);
     page.gap();
     let first = figures.rows.first();
@@ -146,7 +146,7 @@ mod tests {
     fn ranks_come_first_then_where_they_part_then_the_figures() {
         let results = results();
         let missing =
-            [Unfinished { scenario: "dapps".to_owned(), reason: "exit code 6".to_owned() }];
+            [UnfinishedWorkload { scenario: "dapps".to_owned(), reason: "exit code 6".to_owned() }];
         let calibrated = Calibrated { results: &results, unfinished: &missing };
         for width in [80, 120] {
             let text = calibration_table(&calibrated, width, Paint::Plain);

@@ -54,7 +54,7 @@ mod tests;
 pub use result::json;
 
 pub use answer::conclude;
-pub use calibrated::{Calibrated, Unfinished};
+pub use calibrated::{Calibrated, UnfinishedWorkload};
 pub use calibration_table::calibration_table;
 pub use checks::checks;
 pub use comparison::comparison;

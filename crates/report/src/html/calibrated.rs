@@ -7,7 +7,7 @@ use super::{
     markup::{self, Section, esc, number, unknown},
 };
 use crate::{
-    calibrated::{Figures, ProgramFigures, Row, Unfinished},
+    calibrated::{Figures, ProgramFigures, Row, UnfinishedWorkload},
     calibration_table::{rank_difference_words, side_figures},
     facts, units,
 };
@@ -51,7 +51,7 @@ pub(super) fn ranks(figures: &Figures<'_>) -> Section {
 }
 
 /// The part with the figures of each workload.
-pub(super) fn workloads(figures: &Figures<'_>, unfinished: &[Unfinished]) -> Section {
+pub(super) fn workloads(figures: &Figures<'_>, unfinished: &[UnfinishedWorkload]) -> Section {
     let heads = [
         "Workload",
         "Program",

@@ -17,7 +17,7 @@ mod sweeps;
 
 use super::{calibration, page};
 use crate::{
-    Calibrated, Unfinished,
+    Calibrated, UnfinishedWorkload,
     tests::{build, profile, result, shift, shown, shown_gate},
 };
 use page::{Element, compared, elements};
@@ -371,7 +371,7 @@ fn a_calibration_has_the_times_of_its_results_and_those_without_figures() {
     };
     let results = [of("storm"), of("<chase>"), of("copies")];
     let unfinished =
-        [Unfinished { scenario: "dapps".to_owned(), reason: "exit code <6>".to_owned() }];
+        [UnfinishedWorkload { scenario: "dapps".to_owned(), reason: "exit code <6>".to_owned() }];
     let page = calibration(&Calibrated { results: &results, unfinished: &unfinished });
     let elements = elements(&page);
     let places = compared(&elements, &jsons(&results));
