@@ -22,7 +22,7 @@ use crate::{
 
 /// Loads to compare with those of other sides.
 #[derive(Clone, Debug)]
-pub struct LoadGroup {
+pub struct LoadSideInput {
     /// The file or directory of the loads.
     pub path: PathBuf,
     /// The loads, one or more.
@@ -52,7 +52,7 @@ fn ns(time: Option<u64>) -> Option<f64> {
 ///
 /// # Errors
 /// A load that was interrupted, or loads of different work or pace.
-pub fn compare_loads(sides: &[LoadGroup]) -> Result<LoadComparison, Error> {
+pub fn compare_loads(sides: &[LoadSideInput]) -> Result<LoadComparison, Error> {
     let mut all = sides.iter().flat_map(|side| &side.loads).peekable();
     let first = *all.peek().ok_or_else(Error::no_result)?;
     for load in all {
@@ -97,7 +97,7 @@ fn same_work(a: &StoredLoad, b: &StoredLoad) -> Result<(), Error> {
     )))
 }
 
-fn facts(index: usize, side: &LoadGroup) -> LoadSide {
+fn facts(index: usize, side: &LoadSideInput) -> LoadSide {
     let loads = side.loads.iter().map(|load| &load.result);
     LoadSide {
         label: label(index),
@@ -110,7 +110,7 @@ fn facts(index: usize, side: &LoadGroup) -> LoadSide {
 }
 
 /// Facts of node and tool, by key.
-fn facts_of_loads(side: &LoadGroup) -> BTreeMap<String, Value> {
+fn facts_of_loads(side: &LoadSideInput) -> BTreeMap<String, Value> {
     let mut all: BTreeMap<String, Value> = BTreeMap::new();
     for StoredLoad { result, .. } in &side.loads {
         let of_tool = flat(&json(&result.tool), "tool");
@@ -124,7 +124,7 @@ fn facts_of_loads(side: &LoadGroup) -> BTreeMap<String, Value> {
     all
 }
 
-fn row(sides: &[LoadGroup], (key, figure): &Figure) -> LoadRow {
+fn row(sides: &[LoadSideInput], (key, figure): &Figure) -> LoadRow {
     let values = sides.iter().map(|side| {
         side.loads.iter().map(|load| figure(&load.result)).collect::<Option<Vec<f64>>>()
     });
@@ -148,16 +148,16 @@ mod tests {
 
     use super::*;
 
-    fn side(rates: &[f64], change: impl Fn(&mut SendResult)) -> LoadGroup {
+    fn side(rates: &[f64], change: impl Fn(&mut SendResult)) -> LoadSideInput {
         let load = |rate: &f64| {
             let mut result = SendResult { included_per_s: Some(*rate), ..typical() };
             change(&mut result);
             StoredLoad { path: "send.json".into(), result }
         };
-        LoadGroup { path: "side".into(), loads: rates.iter().map(load).collect() }
+        LoadSideInput { path: "side".into(), loads: rates.iter().map(load).collect() }
     }
 
-    fn rate(sides: &[LoadGroup]) -> LoadFigure {
+    fn rate(sides: &[LoadSideInput]) -> LoadFigure {
         let compared = compare_loads(sides).expect("the same work");
         assert_eq!(compared.rows[0].key, "included_per_s");
         compared.rows[0].figures[1].expect("it has a rate")

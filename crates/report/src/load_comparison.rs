@@ -108,13 +108,13 @@ mod tests {
     use result::{example::send::typical, stored::StoredLoad};
 
     use super::*;
-    use crate::compare_loads::{LoadGroup, compare_loads};
+    use crate::compare_loads::{LoadSideInput, compare_loads};
     use crate::tests::fits;
 
     fn page(width: usize, load_count: usize) -> String {
         let load = StoredLoad { path: "send.json".into(), result: typical() };
         let side =
-            |path: &str| LoadGroup { path: path.into(), loads: vec![load.clone(); load_count] };
+            |path: &str| LoadSideInput { path: path.into(), loads: vec![load.clone(); load_count] };
         let compared = compare_loads(&[side("before"), side("a-rather-long/way/to/after")]);
         load_comparison(&compared.expect("the same work"), width, Paint::Plain)
     }

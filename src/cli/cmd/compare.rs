@@ -7,7 +7,7 @@ use clap::Args;
 
 use report::{
     compare,
-    compare_loads::{LoadGroup, compare_loads},
+    compare_loads::{LoadSideInput, compare_loads},
 };
 use result::{
     Content, Shown,
@@ -58,7 +58,7 @@ struct Named {
 #[derive(Default)]
 struct AllNamed {
     runs: Vec<Named>,
-    loads: Vec<LoadGroup>,
+    loads: Vec<LoadSideInput>,
 }
 
 /// Reads the results, refuses results of different work, and prints the differences.
@@ -101,7 +101,7 @@ fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
         }
         let loads = StoredLoad::read_all(&path).with_input_code()?;
         if !loads.is_empty() {
-            all.loads.push(LoadGroup { path, loads });
+            all.loads.push(LoadSideInput { path, loads });
             continue;
         }
         let mut results = Vec::new();
@@ -183,7 +183,7 @@ fn are_same_work(a: &Stored, b: &Stored) -> bool {
 }
 
 /// Compares loads on live nodes.
-fn compare_groups(groups: &[LoadGroup], format: Format) -> Result<Code, Failure> {
+fn compare_groups(groups: &[LoadSideInput], format: Format) -> Result<Code, Failure> {
     if let [only] = groups {
         fail!(
             Code::Usage,
