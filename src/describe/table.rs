@@ -7,7 +7,7 @@ use super::{
     figures::Figures,
     reference::{Requested, of_scenario},
 };
-use report::KindRow;
+use report::ScenarioRow;
 use result::{
     Cell,
     description::{TxFacts, WorkloadDescription},
@@ -69,7 +69,7 @@ impl Operation {
 #[derive(Debug, Default)]
 pub struct Rows {
     /// Rows of the scenarios that ran.
-    pub made: Vec<KindRow>,
+    pub made: Vec<ScenarioRow>,
     /// Errors of the scenarios that the overrides do not fit. These scenarios have no row.
     pub refused: Vec<Failure>,
 }
@@ -117,7 +117,7 @@ fn row(
     text: &str,
     overrides: &[Override],
     progress: &Progress,
-) -> Result<KindRow, Failure> {
+) -> Result<ScenarioRow, Failure> {
     let stated = Scenario::parse(name, text, &[]).with_exit_code(Code::Usage)?;
     let default_gas = table_default(GAS_KEY, DEFAULT_GAS);
     let mut overrides = overrides.to_vec();
@@ -137,7 +137,7 @@ fn row(
     let operation_gas = operation_gas(&described.all, operation);
     let mut kinds: Vec<_> = described.loads.iter().map(|load| load.kind.clone()).collect();
     kinds.dedup();
-    Ok(KindRow {
+    Ok(ScenarioRow {
         scenario: name.to_owned(),
         kinds,
         operation: operation.name(),

@@ -129,7 +129,7 @@ fn table(work: &WorkArgs, progress: &Progress) -> Result<Code, Failure> {
         return Ok(Code::Interrupted);
     };
     progress.clear();
-    terminal::out(&report::kinds(&rows.made));
+    terminal::out(&report::scenario_table(&rows.made));
     if rows.refused.is_empty() {
         return Ok(Code::Fine);
     }

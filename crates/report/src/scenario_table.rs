@@ -5,7 +5,7 @@ use super::units;
 
 /// A row of the table: one shipped scenario.
 #[derive(Clone, Debug)]
-pub struct KindRow {
+pub struct ScenarioRow {
     /// Name of the scenario.
     pub scenario: String,
     /// The kinds of its loads.
@@ -33,7 +33,7 @@ const HEAD: &str = "\
 ";
 
 /// The table, then a paragraph for each row.
-pub fn kinds(rows: &[KindRow]) -> String {
+pub fn scenario_table(rows: &[ScenarioRow]) -> String {
     let mut out = HEAD.to_owned();
     for row in rows {
         let best = row.best.as_ref();
