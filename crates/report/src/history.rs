@@ -74,7 +74,7 @@ pub(crate) struct Change {
 
 /// Sorts results by time. Results of equal times are in the order of commits and paths, so that the
 /// order of the arguments does not matter.
-pub fn by_time(mut results: Vec<Shown>) -> Vec<Shown> {
+pub fn sorted_by_time(mut results: Vec<Shown>) -> Vec<Shown> {
     results.sort_by_cached_key(|of| {
         (of.started_unix_s(), of.tool().program.commit.clone(), of.path.clone())
     });
@@ -252,7 +252,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_planted_step_is_found_in_every_series_at_its_result_and_of_its_size() {
-        let results = by_time(results(&step(30, 17, 1.25)));
+        let results = sorted_by_time(results(&step(30, 17, 1.25)));
         let groups = groups(&results);
         assert_eq!(groups.len(), 1);
         assert_eq!(groups[0].series.len(), 5);
@@ -277,20 +277,20 @@ pub(crate) mod tests {
 
     #[test]
     fn the_order_in_which_results_are_named_is_of_no_matter() {
-        let sorted = by_time(results(&step(24, 9, 0.8)));
+        let sorted = sorted_by_time(results(&step(24, 9, 0.8)));
         let mut turned = results(&step(24, 9, 0.8));
         turned.reverse();
         turned.swap(3, 11);
-        assert_eq!(by_time(turned), sorted);
+        assert_eq!(sorted_by_time(turned), sorted);
         // Results of one second sort by their paths.
         let mut at_once = results(&[1.0, 2.0, 3.0]);
         for shown in &mut at_once {
             let result::Content::Run(run) = &mut shown.content else { panic!("a run") };
             (run.started_unix_s, run.tool.program.commit) = (7, None);
         }
-        let sorted = by_time(at_once.clone());
+        let sorted = sorted_by_time(at_once.clone());
         at_once.reverse();
-        assert_eq!(by_time(at_once), sorted);
+        assert_eq!(sorted_by_time(at_once), sorted);
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub use describe::describe;
 pub use error::Error;
 pub use facts::{SCATTERED_BLOCKS_PER_KEY, best, most_duties, row_name};
 pub use gate::{calibration, gate};
-pub use history::by_time;
+pub use history::sorted_by_time;
 pub use history_table::history_table;
 pub use io::io_table;
 pub use limit::{limit_answer, limit_markdown, limit_table, limit_text};

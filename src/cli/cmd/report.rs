@@ -175,7 +175,7 @@ fn code(results: &[Shown]) -> Code {
 /// Prints the history of the results, and writes it as a page.
 fn history(args: &ReportArgs) -> Result<Code, Failure> {
     let file = args.force.file("--out", args.out.as_deref())?;
-    let results = report::by_time(read_each_once(&args.results)?);
+    let results = report::sorted_by_time(read_each_once(&args.results)?);
     terminal::out(&report::history_table(&results, terminal::width(), terminal::paint()));
     if let Some(file) = file {
         write(file, &html::history(&results))?;

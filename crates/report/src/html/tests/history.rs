@@ -1,13 +1,13 @@
 //! The page of a history: places of marks are those of the results and their times.
 
 use super::*;
-use crate::{by_time, history::tests, html::history};
+use crate::{history::tests, html::history, sorted_by_time};
 
 /// Results a day apart, of which the last ones take longer.
 pub(super) fn results(count: usize, from: usize) -> Vec<Shown> {
     let mut results = tests::results(&tests::step(count, from, 1.3));
     results.reverse();
-    by_time(results)
+    sorted_by_time(results)
 }
 
 fn number(text: &str) -> f64 {
