@@ -412,7 +412,7 @@ impl ActiveRun<'_> {
             profile: partial.profile.clone(),
             conclusion: None,
         };
-        result.conclusion = report::conclude(&result);
+        result.conclusion = report::conclusion(&result);
         result
     }
 

@@ -343,7 +343,7 @@ impl<'a> ClientRun<'a> {
         if result.agree.is_none() && !result.clients.is_empty() {
             result.agree = Some(true);
         }
-        result.conclusion = report::conclude(&result);
+        result.conclusion = report::conclusion(&result);
         result
     }
 }

@@ -41,7 +41,7 @@ impl Answer {
 
 /// The answers of a run for all stores, and its clients, in one line. `None` where nothing was
 /// measured. For a run whose designs disagree, the line says so and has no figure.
-pub fn conclude(result: &RunResult) -> Option<String> {
+pub fn conclusion(result: &RunResult) -> Option<String> {
     let reading = Reading::new(result);
     if reading.disagrees {
         return Some(format!("{}: no figure is to be believed", facts::disagreement(result)));

@@ -51,7 +51,7 @@ pub fn io_table(result: &IoResult, width: usize, paint: Paint) -> String {
         page.gap();
     }
     page.each(Tone::Warning, "warning", &result.warnings);
-    let found = conclude(result).unwrap_or_else(|| "nothing was measured".to_owned());
+    let found = conclusion(result).unwrap_or_else(|| "nothing was measured".to_owned());
     page.labelled(Tone::Strong, "found", &found);
     page.gap();
     let text =
@@ -184,7 +184,7 @@ fn columns(lines: &Lines<'_>) -> Vec<Column> {
 }
 
 /// The fastest point of each store, in one line; `None` without points.
-fn conclude(result: &IoResult) -> Option<String> {
+fn conclusion(result: &IoResult) -> Option<String> {
     let best = result.stores.iter().filter_map(|store| {
         let point = store.points.iter().max_by(|a, b| a.gets_per_s.total_cmp(&b.gets_per_s))?;
         let ratio = point.ceiling_ratio.filter(|ratio| ratio.is_finite());

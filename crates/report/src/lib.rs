@@ -53,7 +53,7 @@ mod tests;
 
 pub use result::json;
 
-pub use answer::conclude;
+pub use answer::conclusion;
 pub use calibrated::{Calibrated, UnfinishedWorkload};
 pub use calibration_table::calibration_table;
 pub use checks::checks;

@@ -37,7 +37,7 @@ pub fn send_table(result: &SendResult, width: usize, paint: Paint) -> String {
     troubles(&mut page, result);
     page.each(Tone::Warning, "warning", &result.warnings);
     page.gap();
-    page.labelled(if is_whole { Tone::Strong } else { Tone::Alarm }, "found", &conclude(result));
+    page.labelled(if is_whole { Tone::Strong } else { Tone::Alarm }, "found", &conclusion(result));
     page.render(paint)
 }
 
@@ -200,7 +200,7 @@ fn troubles(page: &mut Page, result: &SendResult) {
 }
 
 /// The finding in one sentence.
-pub(crate) fn conclude(result: &SendResult) -> String {
+pub(crate) fn conclusion(result: &SendResult) -> String {
     let counts = &result.counts;
     if counts.included_count == counts.planned_count {
         let inclusion = &result.latency.inclusion_ns;

@@ -7,7 +7,7 @@ use variant::{CacheMode, Design, ReadOrder, ReadTime, StoreKind};
 
 use result::example::{self, Threads};
 
-use super::{Paint, conclude, json, table};
+use super::{Paint, conclusion, json, table};
 use result::{
     Cell, Content, Estimate, FrameFacts, IoKind, PrefetchFacts, ProfileFacts, RunResult, Shown,
     Stored,
@@ -104,7 +104,7 @@ fn a_result_that_disagrees_says_so_first_and_shows_no_figure() {
         for figure in ["MGas/s", "4.90", "5.10", "20.1", "131", "0.94", "s per", "% of"] {
             assert!(!text.contains(figure), "{figure} is shown:\n{text}");
         }
-        let found = conclude(&result).unwrap();
+        let found = conclusion(&result).unwrap();
         assert_eq!(found, "the designs disagree: no figure is to be believed");
     }
 }
@@ -141,7 +141,7 @@ fn a_full_run_concludes_with_its_answer_in_one_line() {
     let expected = "batched-io 2+64io: 4.90 s of execution (one sample); in order 20.1 s; gain 15.2 s: \
                     reads 15.2; limit the disk, at 79 % of its rate for these reads; trust one \
                     sample a row, cold proved; no interval below 6";
-    assert_eq!(conclude(&example::typical()).unwrap(), expected);
+    assert_eq!(conclusion(&example::typical()).unwrap(), expected);
 }
 
 #[test]
@@ -164,10 +164,10 @@ fn a_run_of_nothing_concludes_nothing() {
         cell.samples.clear();
         cell.ms_per_batch = Estimate::default();
     });
-    assert_eq!(conclude(&nothing), None);
+    assert_eq!(conclusion(&nothing), None);
     fits(&table(&nothing, 80, Paint::Plain), 80);
     nothing.cells.clear();
-    assert_eq!(conclude(&nothing), None);
+    assert_eq!(conclusion(&nothing), None);
     assert!(table(&nothing, 80, Paint::Plain).contains("nothing was measured"));
 }
 
@@ -237,7 +237,7 @@ fn how_cold_it_was_is_never_flattered() {
     let trust = |change: &dyn Fn(&mut RunResult)| {
         let mut result = example::typical();
         change(&mut result);
-        conclude(&result).unwrap()
+        conclusion(&result).unwrap()
     };
     let small = trust(&|result| result.workload.state_slot_count = 100_000);
     assert!(small.contains("cold proved, small state; "), "{small}");
@@ -252,7 +252,7 @@ fn stores_conclude_apart_and_a_store_without_a_device_has_no_disk() {
     result.workload.block_count = 20;
     result.workload.batch_count = 2;
     result.workload.blocks_per_batch = 10;
-    let found = conclude(&result).unwrap();
+    let found = conclusion(&result).unwrap();
     assert!(
         found.starts_with("interrupted, so far: rocksdb: batched-io 2+64io: 4.90 s"),
         "{found}"
@@ -466,7 +466,7 @@ proptest! {
             Err(result::Error::NotFinite { value, .. }) => prop_assert!(!value.is_finite()),
             Err(error) => prop_assert!(false, "{}", error),
         }
-        if let Some(found) = conclude(&result) {
+        if let Some(found) = conclusion(&result) {
             prop_assert!(!found.contains("NaN") && !found.contains('\n'), "{}", found);
         }
     }

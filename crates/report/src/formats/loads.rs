@@ -9,7 +9,7 @@ use super::{
     markdown,
 };
 use crate::{
-    send::conclude,
+    send::conclusion,
     units::{self, Exact},
 };
 
@@ -20,7 +20,7 @@ pub fn markdown_of_loads(loads: &[StoredLoad]) -> String {
     let shown = &loads[..loads.len().min(ROW_COUNT)];
     let found = shown.iter().map(|load| {
         let path = markdown::text(&load.path.to_string_lossy());
-        format!("- {path}: {}", markdown::text(&conclude(&load.result)))
+        format!("- {path}: {}", markdown::text(&conclusion(&load.result)))
     });
     let mut lines: Vec<String> = found.chain([String::new()]).collect();
     lines.push(

@@ -117,7 +117,7 @@ fn run_lines(run: &RunResult, name: &str) -> Vec<String> {
         return lines;
     }
     let interrupted = if run.interrupted { "**interrupted**; " } else { "" };
-    let conclusion = answer::conclude(run);
+    let conclusion = answer::conclusion(run);
     let conclusion = conclusion.as_deref().map_or("nothing was measured".to_owned(), text);
     lines.push(format!("- {name}{interrupted}{conclusion}"));
     if !run.databases.is_empty() {

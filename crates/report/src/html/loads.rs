@@ -14,7 +14,7 @@ use super::{
     markup::{self, Column, Parts, Section, count, esc, number, shell, unknown},
     scale::tick,
 };
-use crate::{send::conclude, units};
+use crate::{send::conclusion, units};
 
 /// Maximal number of marks of a series over time. If there are more values, each mark is the
 /// highest of several.
@@ -83,7 +83,7 @@ fn verdict(loads: &[Load<'_>]) -> String {
     };
     let lines = loads.iter().map(|load| {
         let sign = if is_whole(load) { "✓" } else { "✗" };
-        let text = esc(&format!("{}: {}", name(load), conclude(load)));
+        let text = esc(&format!("{}: {}", name(load), conclusion(load)));
         format!("<li>{}</li>\n", markup::signed(sign, &text))
     });
     let lines = format!("<ul class=\"lines\">\n{}</ul>", lines.collect::<String>());

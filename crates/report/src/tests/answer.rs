@@ -4,7 +4,7 @@ use result::{Bottleneck, RunResult, SampleFacts, example};
 use variant::{BlockDuty, CacheMode, RootTime};
 
 use super::two_stores;
-use crate::{Paint, brief, conclude, table};
+use crate::{Paint, brief, conclusion, table};
 
 const LABELS: [&str; 4] = ["fastest", "gain", "limit", "trust"];
 
@@ -120,9 +120,9 @@ fn several_stores_have_an_answer_each_and_keep_all_rows() {
     assert!(page.starts_with("rocksdb\nfastest  batched-io 2+64io: 4.90 s"), "{page}");
     assert!(page.contains("\nmemory\nfastest  batched-io 2+1io: 312 ms"), "{page}");
     assert_eq!(page.lines().filter(|line| line.contains("io  ")).count(), result.cells.len() - 1);
-    let conclusion = conclude(&result).unwrap();
+    let found = conclusion(&result).unwrap();
     let memory = ". memory: batched-io 2+1io: 312 ms of execution";
-    assert!(conclusion.starts_with("rocksdb: ") && conclusion.contains(memory), "{conclusion}");
+    assert!(found.starts_with("rocksdb: ") && found.contains(memory), "{found}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use result::{
     example::{self, client},
 };
 
-use crate::{Paint, certainty, conclude, table};
+use crate::{Paint, certainty, conclusion, table};
 
 /// Eight samples a cell whose times lie apart by `deviation` to both sides in turn.
 fn spread(deviation: f64) -> RunResult {
@@ -21,7 +21,7 @@ fn spread(deviation: f64) -> RunResult {
 
 /// The end of the trust in an answer.
 fn told(result: &RunResult) -> String {
-    let found = conclude(result).unwrap();
+    let found = conclusion(result).unwrap();
     found.rsplit("cold proved; ").next().unwrap_or_default().to_owned()
 }
 
@@ -32,7 +32,7 @@ fn intervals_that_overlap_show_no_difference_and_say_how_many_samples_would() {
     assert_eq!(told(&result), "telling 5 % apart needs 28");
     result.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
     assert_eq!(told(&result), "telling 5 % apart needs 28");
-    let found = conclude(&result).unwrap();
+    let found = conclusion(&result).unwrap();
     let (fastest, _) = found.split_once("; gain").unwrap();
     assert!(fastest.ends_with(" in order (4.1–4.1); not told from parallel-io 64"), "{fastest}");
     // (1.96 × 1.2533 × 0.6949 / 0.025)² = 4,663 samples in all.
@@ -47,7 +47,7 @@ fn intervals_that_overlap_show_no_difference_and_say_how_many_samples_would() {
 #[test]
 fn the_factor_over_in_order_has_an_interval_of_rounds_where_samples_are_paired() {
     let factor = |result: &RunResult| {
-        let found = conclude(result).unwrap();
+        let found = conclusion(result).unwrap();
         let (_, factor) = found.split_once("), ").unwrap();
         factor.split(';').next().unwrap_or_default().to_owned()
     };
@@ -76,7 +76,7 @@ fn one_sample_has_no_ratio_and_no_best() {
     assert!(text.contains("in order") && text.contains("4.11"), "{text}");
     let mut alone = client::beside_designs();
     alone.clients[0].samples.truncate(1);
-    let found = conclude(&alone).unwrap();
+    let found = conclusion(&alone).unwrap();
     assert!(found.contains("geth 25.0 s, no interval"), "{found}");
 }
 

@@ -4,7 +4,7 @@ use result::{Shown, Stored, example, example::client};
 
 use super::{fits, show, shown};
 use crate::{
-    Paint, compare, conclude,
+    Paint, compare, conclusion,
     formats::{self, Better},
     html, table,
 };
@@ -25,7 +25,7 @@ fn a_client_is_a_line_of_the_same_table_and_says_what_its_time_includes() {
     }
     let wide = table(&result, 160, Paint::Plain);
     assert!(wide.contains("by its") && wide.contains("37.5 s"), "its log and its CPU: {wide}");
-    let found = conclude(&result).unwrap();
+    let found = conclusion(&result).unwrap();
     assert!(found.contains("geth 25.0 s (0.81 times in order)"), "{found}");
     let without = table(&example::sampled(8), 160, Paint::Plain);
     assert!(!without.contains("by its"), "{without}");
@@ -40,7 +40,7 @@ fn a_client_alone_has_a_table_and_a_finding() {
     show(&text);
     fits(&text, 80);
     assert!(text.contains("n=1") && !text.contains("0 samples"), "{text}");
-    let found = conclude(&result).unwrap();
+    let found = conclusion(&result).unwrap();
     assert!(found.starts_with("geth 25.0 s, no interval"), "{found}");
     assert!(text.starts_with("clients  geth 25.0 s, no interval\n"), "{text}");
 }
