@@ -80,7 +80,7 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
                 terminal::note(&format!("it has the first of {batch_count} batches"));
             }
         }
-        (Some(file), _) => write(file, &report::picture(&described, &components))?,
+        (Some(file), _) => write(file, &report::conflict_picture(&described, &components))?,
         (None, _) => {}
     }
     let format = if args.json { Format::Json } else { Format::Table };

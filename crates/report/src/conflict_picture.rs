@@ -47,7 +47,7 @@ struct Disc {
 }
 
 /// The picture as an SVG document; `components` are all of the workload's, the largest first.
-pub fn picture(described: &WorkloadDescription, components: &[Component]) -> String {
+pub fn conflict_picture(described: &WorkloadDescription, components: &[Component]) -> String {
     let conflicts = &described.conflicts;
     let title = format!("Conflict graph of {}", escaped(&described.workload.scenario));
     let [size, ideal] = words(described);
