@@ -119,7 +119,7 @@ impl<'a> Journal<'a> {
             Some(path) => path.clone(),
             None => prepare::data_dir(input.data_dir.as_deref())?.path().join(DIR),
         };
-        report::Out::at(&path)?;
+        report::RunDirectory::at(&path)?;
         let lock = CellLock::try_take(&path.join("limit.lock")).with_exit_code(Code::Io)?;
         let Some(lock) = lock else {
             fail!(

@@ -26,7 +26,7 @@ use spec::{Override, RunSpec, Scenario};
 use variant::WholeRows;
 use workload::Workload;
 
-use report::Out;
+use report::RunDirectory;
 use result::{
     Cell, Environment, Expects, HistogramLog, ProfileFacts, RunResult, SCHEMA, WorkloadFacts,
     databases::{self, DatabaseFacts, DatabaseRun},
@@ -97,7 +97,7 @@ impl RunInput {
         let data_path = prepare::data_path(self.data_dir.as_deref());
         let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
         // A directory that cannot be written is an error before the work, not after it.
-        let out = self.out.as_deref().map(Out::at).transpose()?;
+        let out = self.out.as_deref().map(RunDirectory::at).transpose()?;
         let Request { work, run, scenario } =
             Request::generate_or_read(&self.source, &self.run_overrides, &progress)?;
         if let Some(same_work) = &self.same_work {
@@ -205,7 +205,7 @@ impl ActiveRun<'_> {
         self,
         first: FilledWork,
         extras: CheckedExtras,
-        out: Option<Out>,
+        out: Option<RunDirectory>,
     ) -> Result<Finished, Failure> {
         let count = self.run.database_count;
         let mut files = Files::new(out);

@@ -17,7 +17,7 @@ use clap::{
     Args, ValueEnum,
     builder::{PathBufValueParser, StyledStr, TypedValueParser},
 };
-use report::{JsonOut, Paint};
+use report::{JsonFile, Paint};
 use result::Environment;
 use serde::Serialize;
 use spec::Override;
@@ -239,8 +239,8 @@ impl ResultArgs {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn json_out(&self, stem: &'static str) -> Result<Option<JsonOut>, Failure> {
-        Ok(self.out.as_deref().map(|dir| JsonOut::at(dir, stem)).transpose()?)
+    pub fn json_file(&self, stem: &'static str) -> Result<Option<JsonFile>, Failure> {
+        Ok(self.out.as_deref().map(|dir| JsonFile::at(dir, stem)).transpose()?)
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use report::Out;
+use report::RunDirectory;
 use result::{
     CLIENT_DISAGREES, Environment, Expects, RunResult, SCHEMA, WorkloadFacts, ratios,
     stats::INTERVAL_COUNT_MIN,
@@ -132,7 +132,7 @@ impl ClientInput {
         let cache = self.cache()?;
         let sample_count = self.sample_count(&export, cache)?;
         self.check_databases(&export)?;
-        let mut out = self.out.as_deref().map(Out::at).transpose()?;
+        let mut out = self.out.as_deref().map(RunDirectory::at).transpose()?;
         let workload = export.workload().with_exit_code(Code::Usage)?;
         let started_unix_s = machine::unix_s();
         let environment = environment::probe(self.data_path());
@@ -215,7 +215,7 @@ struct ClientRun<'a> {
     /// The result without clients.
     base: RunResult,
     clients: Vec<SampledClient<'a>>,
-    out: Option<Out>,
+    out: Option<RunDirectory>,
     /// The files of `out`.
     written: Vec<PathBuf>,
 }

@@ -14,7 +14,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use executor::state::lock_file;
-use report::{Existing, JsonOut, units};
+use report::{Existing, JsonFile, units};
 use result::{RunResult, stored, stored::Stored};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
@@ -232,12 +232,12 @@ impl Baselines {
             );
         }
         if count > 0 && reason.is_none() {
-            JsonOut::at(&dir, "result")?.write(result.started_unix_s, &json)?;
+            JsonFile::at(&dir, "result")?.write(result.started_unix_s, &json)?;
             return Ok(Saved::Added(count + 1));
         }
         let scratch = self.scratch()?;
         let new_dir = scratch.path().join(name);
-        JsonOut::at(&new_dir, "result")?.write(result.started_unix_s, &json)?;
+        JsonFile::at(&new_dir, "result")?.write(result.started_unix_s, &json)?;
         // An older baseline moves into the scratch directory, and is removed with it.
         let replaced = replace(&dir, &new_dir);
         replaced.with_context(|| format!("cannot write {}", dir.display()))?;

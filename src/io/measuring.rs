@@ -8,7 +8,7 @@ use executor::{
     state::BuiltState,
     store::Store,
 };
-use report::JsonOut;
+use report::JsonFile;
 use result::io::{IoDevice, IoResult, IoStore};
 use variant::StoreKind;
 
@@ -35,7 +35,7 @@ pub struct Measuring<'a> {
     pub progress: &'a Progress,
     /// The file of the result. It is written again after each point, so an early end of the run
     /// keeps the finished points.
-    pub out: Option<JsonOut>,
+    pub out: Option<JsonFile>,
     pub result: IoResult,
 }
 

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use report::Out;
+use report::RunDirectory;
 use result::{HistogramLog, RunResult};
 
 use crate::terminal::interrupt;
@@ -22,7 +22,7 @@ const KEEP_INTERVAL_FACTOR: u32 = 50;
 /// The files of a run.
 #[derive(Debug)]
 pub struct Files {
-    out: Option<Out>,
+    out: Option<RunDirectory>,
     /// The result and its logs.
     written: Vec<PathBuf>,
     /// Files of extra samples.
@@ -35,7 +35,7 @@ pub struct Files {
 
 impl Files {
     /// Begins without files. Results go to `out`.
-    pub const fn new(out: Option<Out>) -> Self {
+    pub const fn new(out: Option<RunDirectory>) -> Self {
         Self { out, written: Vec::new(), extra: Vec::new(), last_written: None, kept: None }
     }
 

@@ -69,7 +69,7 @@ impl SweepDir {
     /// Makes the directory, with a manifest if it has none. Otherwise returns the manifest's
     /// matrix, for a comparison with this one.
     fn claim(&self) -> Result<Option<Matrix>> {
-        report::Out::at(&self.path)?;
+        report::RunDirectory::at(&self.path)?;
         let manifest = self.path.join(MANIFEST_FILE);
         let ours = Manifest { schema: MANIFEST_SCHEMA.to_owned(), matrix: self.matrix.clone() };
         let is_first = report::write_new(&manifest, &report::json(&ours)?)?;

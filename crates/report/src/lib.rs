@@ -71,7 +71,7 @@ pub use list::{ListLine, list_page};
 pub use load_comparison::load_comparison;
 pub use metrics::{metrics_of_failure, metrics_of_gate, metrics_of_run};
 pub use one_sided::one_sided;
-pub use out::{JsonOut, Out, replace, write_new};
+pub use out::{JsonFile, RunDirectory, replace, write_new};
 pub use page::wrap;
 pub use scenario_table::{ScenarioRow, scenario_table};
 pub use send::send_table;

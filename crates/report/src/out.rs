@@ -29,15 +29,15 @@ const NAME_COUNT_MAX: u32 = 1_000;
 
 /// A directory for the result of a run and its logs.
 #[derive(Debug)]
-pub struct Out(JsonOut);
+pub struct RunDirectory(JsonFile);
 
-impl Out {
+impl RunDirectory {
     /// Makes the directory, and checks that files can be written to it.
     ///
     /// # Errors
     /// The directory cannot be written, or another option names its result.
     pub fn at(dir: &Path) -> Result<Self, Error> {
-        JsonOut::at(dir, "result").map(Self)
+        JsonFile::at(dir, "result").map(Self)
     }
 
     /// Writes `result.json` and the logs. Where the directory holds another run's files, all
@@ -57,7 +57,7 @@ impl Out {
             texts.keys().all(|name| !log_path(dir, name, suffix).exists())
         })?;
         let mut paths = vec![path];
-        let JsonOut { dir, suffix, .. } = &self.0;
+        let JsonFile { dir, suffix, .. } = &self.0;
         for (name, text) in &texts {
             let path = log_path(dir, name, suffix.as_deref().unwrap_or_default());
             replace(&path, text)?;
@@ -74,7 +74,7 @@ fn log_path(dir: &Path, (variant, kind): &LogName, suffix: &str) -> PathBuf {
 /// A directory for a JSON file of one run. Writing again replaces this run's earlier file (so that
 /// a run can write after each round), never another run's.
 #[derive(Debug)]
-pub struct JsonOut {
+pub struct JsonFile {
     dir: PathBuf,
     /// The file's name without its ending.
     stem: &'static str,
@@ -83,7 +83,7 @@ pub struct JsonOut {
     _claim: FileClaim,
 }
 
-impl JsonOut {
+impl JsonFile {
     /// Makes the directory, and checks that `<stem>.json` can be written to it.
     ///
     /// # Errors
@@ -247,8 +247,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let written = histogram();
         let logs = [log(&written)];
-        let paths =
-            Out::at(&dir.path().join("a/b")).unwrap().write(&example::typical(), &logs).unwrap();
+        let paths = RunDirectory::at(&dir.path().join("a/b"))
+            .unwrap()
+            .write(&example::typical(), &logs)
+            .unwrap();
         let expected = ["result.json", "rocksdb_batched-io_bal+batched@2+64io.reads.hlog"];
         assert_eq!(names(&paths), expected);
         let text = fs::read(&paths[1]).unwrap();
@@ -271,19 +273,19 @@ mod tests {
         let written = histogram();
         let logs = [log(&written)];
         let mut result = example::typical();
-        let mut first = Out::at(dir.path()).unwrap();
+        let mut first = RunDirectory::at(dir.path()).unwrap();
         first.write(&result, &logs).unwrap();
         let before = fs::read(dir.path().join("result.json")).unwrap();
 
         result.workload.seed = 99;
-        let mut second = Out::at(dir.path()).unwrap();
+        let mut second = RunDirectory::at(dir.path()).unwrap();
         let expected = [
             "result-1767225600.json",
             "rocksdb_batched-io_bal+batched@2+64io-1767225600.reads.hlog",
         ];
         assert_eq!(names(&second.write(&result, &logs).unwrap()), expected);
         assert_eq!(names(&second.write(&result, &logs).unwrap()), expected);
-        let third = Out::at(dir.path()).unwrap().write(&result, &[]).unwrap();
+        let third = RunDirectory::at(dir.path()).unwrap().write(&result, &[]).unwrap();
         assert_eq!(names(&third), ["result-1767225600-2.json"]);
         assert_eq!(fs::read(dir.path().join("result.json")).unwrap(), before);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 5, "no temporary file is left");
@@ -294,7 +296,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         fs::write(&file, "").unwrap();
-        let error = Out::at(&file).unwrap_err().to_string();
+        let error = RunDirectory::at(&file).unwrap_err().to_string();
         assert!(error.contains("file, named by --out"), "{error}");
     }
 
@@ -306,12 +308,12 @@ mod tests {
     #[test]
     fn a_run_replaces_its_own_file_and_never_anothers() {
         let dir = tempfile::tempdir().unwrap();
-        let write = |out: &mut JsonOut, text| {
+        let write = |out: &mut JsonFile, text| {
             let path = out.write(7, text).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
             path.file_name().unwrap().to_string_lossy().into_owned()
         };
-        let mut runs = [(); 3].map(|()| JsonOut::at(dir.path(), "io").unwrap());
+        let mut runs = [(); 3].map(|()| JsonFile::at(dir.path(), "io").unwrap());
         for (run, name) in runs.iter_mut().zip(["io.json", "io-7.json", "io-7-2.json"]) {
             assert_eq!(write(run, "first"), name);
             assert_eq!(write(run, "again"), name);

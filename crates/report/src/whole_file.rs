@@ -359,7 +359,7 @@ mod tests {
         let file = WholeFile::at(&path, "--metrics", Existing::Replace).unwrap();
         let error = WholeFile::at(&link, "--trace", Existing::Replace).unwrap_err();
         assert!(error.to_string().contains(": --metrics names this file, too"), "{error}");
-        let error = crate::Out::at(dir.path()).unwrap_err();
+        let error = crate::RunDirectory::at(dir.path()).unwrap_err();
         assert!(error.to_string().contains("names this file, too"), "{error}");
         drop(file);
         drop(WholeFile::at(&link, "--trace", Existing::Replace).unwrap());

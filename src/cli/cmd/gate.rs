@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
-use report::{JsonOut, units};
+use report::{JsonFile, units};
 use result::{
     gate::{Gate, GateResult, Mode},
     stored::Stored,
@@ -182,7 +182,7 @@ pub fn gate(verb: &ArgsOrVerb<GateArgs, GateCommand>) -> Result<Code, Failure> {
 fn run_gate(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
     let delta = parse_share("--delta", &args.delta).with_exit_code(Code::Usage)?;
     // A directory that cannot be written is an error before the work, not after it.
-    let out = args.run.out.as_deref().map(|dir| JsonOut::at(dir, "gate")).transpose()?;
+    let out = args.run.out.as_deref().map(|dir| JsonFile::at(dir, "gate")).transpose()?;
     let open = args.run.open.codes();
     let command = typed_words();
     let start = GateStart::new(args.run.databases.data_dir.asked(), delta, open, command);
@@ -413,7 +413,7 @@ fn interrupted_reason(octet_count: usize) -> String {
     }
 }
 
-fn write_result(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
+fn write_result(mut out: JsonFile, result: &GateResult) -> Result<(), Failure> {
     let path = out.write(result.started_unix_s, &report::json(result).with_exit_code(Code::Io)?);
     terminal::note(&format!("wrote {}", path.with_exit_code(Code::Io)?.display()));
     Ok(())

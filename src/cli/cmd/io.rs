@@ -111,7 +111,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     // The environment is probed before the state is built, so that no warning of load is about the
     // load of this program.
     let environment = args.data_dir.environment();
-    let out = args.result.json_out("io")?;
+    let out = args.result.json_file("io")?;
     let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
     let result = IoResult {
         schema: SCHEMA,

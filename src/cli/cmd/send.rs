@@ -143,7 +143,7 @@ fn time(option: &str, text: &str) -> Result<Duration, Failure> {
 /// Sends the load, and shows its result.
 pub fn send(args: &SendArgs) -> Result<Code, Failure> {
     let input = args.input()?;
-    let mut out = args.result.json_out("send")?;
+    let mut out = args.result.json_file("send")?;
     let progress = Progress::new(args.result.format.progress_form());
     let result = sending::send(&input, &progress)?;
     let json = report::json(&result).with_exit_code(Code::Io)?;
