@@ -19,7 +19,7 @@ mod history;
 mod latency;
 mod limits;
 mod loads;
-mod look;
+mod mark;
 mod markup;
 mod phases;
 mod rows;

@@ -9,7 +9,7 @@ use variant::Design;
 
 use super::{
     figure::Figure,
-    look::{class, shape},
+    mark::{class, shape},
     markup::{esc, over, source_of},
     scale::Scale,
 };

@@ -8,7 +8,7 @@ use variant::steers_terminal;
 use super::{
     data::{Report, Row},
     figure::Figure,
-    look,
+    mark,
 };
 use crate::units;
 
@@ -196,7 +196,7 @@ pub(super) fn shell(parts: &Parts<'_>) -> String {
          <style>\n{}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#verdict\">To the verdict</a>\n<header>\n\
          <p class=\"maker\">stress report</p>\n<h1>{title}</h1>\n{header}</header>\n<main>\n",
-        look::style(STYLE),
+        mark::style(STYLE),
     );
     html.push_str(verdict);
     html.push_str("<nav aria-label=\"Contents\"><ul>");

@@ -5,7 +5,7 @@ use super::{
     chart,
     data::{Report, Row},
     figure::{Figure, Part, figure},
-    look,
+    mark,
     markup::{self, Section, count, esc, percent},
     settings::OF_VARIANT,
 };
@@ -87,7 +87,7 @@ fn bar(figure: Option<&Figure>, whole: Option<&Figure>, design: Design) -> Strin
             "{text}<svg class=\"bar\" width=\"100%\" height=\"5\" aria-hidden=\"true\">\
              <rect class=\"track\" width=\"100%\" height=\"5\"/>\
              <rect class=\"{}\" width=\"{:.2}%\" height=\"5\"/></svg>",
-            look::class(design),
+            mark::class(design),
             share.clamp(0.0, 1.0) * 100.0
         ),
         None => text,

@@ -6,7 +6,7 @@ use variant::Design;
 use super::{
     chart::{legend_mark, mark},
     figure::Figure,
-    look::class,
+    mark::class,
     markup::{esc, interval, number},
     scale::Scale,
 };

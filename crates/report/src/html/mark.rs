@@ -1,10 +1,10 @@
-//! Looks of designs on a page: shape, colours and dashes. Designs take the looks in their own
-//! order. A new design comes last, so it changes no other design's look.
+//! Marks of designs on a page: shape, colours and dashes. Designs take the marks in their own
+//! order. A new design comes last, so it changes no other design's mark.
 
 use variant::Design;
 
-struct Look {
-    /// Its mark: a path around (0, 0).
+struct Mark {
+    /// Its shape: a path around (0, 0).
     shape: &'static str,
     /// Its colour on light paper.
     light: &'static str,
@@ -14,7 +14,7 @@ struct Look {
     dashes: Option<&'static str>,
 }
 
-// Paths of the marks, around (0, 0).
+// Paths of the shapes, around (0, 0).
 const CIRCLE: &str = "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z";
 const SQUARE: &str = "M-4.2 -4.2h8.4v8.4h-8.4z";
 const PLUS: &str = "M-1.8 -5.4h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6v-3.6h3.6z";
@@ -25,23 +25,23 @@ const HEXAGON: &str = "M-2.7 -4.8h5.4l2.8 4.8l-2.8 4.8h-5.4l-2.8 -4.8z";
 const HOURGLASS: &str = "M-4.8 -5h9.6l-3.4 5l3.4 5h-9.6l3.4 -5z";
 const BAR: &str = "M-2.4 -5.8h4.8v11.6h-4.8z";
 
-/// The looks in the order of [`Design::ALL`]. The last looks are for designs to come.
-const LOOKS: [Look; 9] = [
-    Look { shape: CIRCLE, light: "#4f5864", dark: "#b3bac4", dashes: None },
-    Look { shape: SQUARE, light: "#8a6100", dark: "#e0b04d", dashes: Some("3 3") },
-    Look { shape: PLUS, light: "#73389c", dark: "#c79be6", dashes: Some("10 3 2 3") },
-    Look { shape: DIAMOND, light: "#0b62ad", dark: "#74b7f2", dashes: Some("7 4") },
-    Look { shape: TRIANGLE, light: "#b8400e", dark: "#ff9d6b", dashes: None },
-    Look { shape: TRIANGLE_UPSIDE_DOWN, light: "#0d7057", dark: "#62cfac", dashes: Some("12 4") },
-    Look { shape: HEXAGON, light: "#a3195b", dark: "#f48fb8", dashes: Some("2 2 8 2") },
-    Look { shape: HOURGLASS, light: "#3d6400", dark: "#a8d15c", dashes: Some("1 3") },
-    Look { shape: BAR, light: "#6b4a33", dark: "#d3b093", dashes: Some("14 3 5 3") },
+/// The marks in the order of [`Design::ALL`]. The last marks are for designs to come.
+const MARKS: [Mark; 9] = [
+    Mark { shape: CIRCLE, light: "#4f5864", dark: "#b3bac4", dashes: None },
+    Mark { shape: SQUARE, light: "#8a6100", dark: "#e0b04d", dashes: Some("3 3") },
+    Mark { shape: PLUS, light: "#73389c", dark: "#c79be6", dashes: Some("10 3 2 3") },
+    Mark { shape: DIAMOND, light: "#0b62ad", dark: "#74b7f2", dashes: Some("7 4") },
+    Mark { shape: TRIANGLE, light: "#b8400e", dark: "#ff9d6b", dashes: None },
+    Mark { shape: TRIANGLE_UPSIDE_DOWN, light: "#0d7057", dark: "#62cfac", dashes: Some("12 4") },
+    Mark { shape: HEXAGON, light: "#a3195b", dark: "#f48fb8", dashes: Some("2 2 8 2") },
+    Mark { shape: HOURGLASS, light: "#3d6400", dark: "#a8d15c", dashes: Some("1 3") },
+    Mark { shape: BAR, light: "#6b4a33", dark: "#d3b093", dashes: Some("14 3 5 3") },
 ];
 
-const _: () = assert!(Design::ALL.len() <= LOOKS.len(), "each design needs a look: add to LOOKS");
+const _: () = assert!(Design::ALL.len() <= MARKS.len(), "each design needs a mark: add to MARKS");
 
-const fn look(design: Design) -> &'static Look {
-    &LOOKS[design as usize]
+const fn mark(design: Design) -> &'static Mark {
+    &MARKS[design as usize]
 }
 
 /// The CSS class of a design's elements.
@@ -51,7 +51,7 @@ pub(super) fn class(design: Design) -> String {
 
 /// The path of a design's mark, around (0, 0).
 pub(super) const fn shape(design: Design) -> &'static str {
-    look(design).shape
+    mark(design).shape
 }
 
 /// `rules` with the designs' rules in place of the comments that name them.
@@ -59,12 +59,12 @@ pub(super) fn style(rules: &str) -> String {
     let mut all = [(); 4].map(|()| String::new());
     let [light, dark, classes, dashes] = &mut all;
     for design in Design::ALL {
-        let look = look(*design);
-        light.push_str(&format!("--d-{design}: {}; ", look.light));
-        dark.push_str(&format!("--d-{design}: {}; ", look.dark));
+        let mark = mark(*design);
+        light.push_str(&format!("--d-{design}: {}; ", mark.light));
+        dark.push_str(&format!("--d-{design}: {}; ", mark.dark));
         classes.push_str(&format!(".d-{design} {{ --c: var(--d-{design}); }}\n"));
         dashes
-            .extend(look.dashes.map(|dashes| {
+            .extend(mark.dashes.map(|dashes| {
                 format!(".line.d-{design} line {{ stroke-dasharray: {dashes}; }}\n")
             }));
     }
@@ -100,17 +100,17 @@ mod tests {
     #[test]
     fn no_two_looks_share_a_shape_a_colour_or_dashes_and_each_can_be_seen() {
         let distinct =
-            |of: fn(&Look) -> &'static str| LOOKS.iter().map(of).collect::<BTreeSet<_>>().len();
-        assert_eq!(distinct(|look| look.shape), LOOKS.len());
-        assert_eq!(distinct(|look| look.light), LOOKS.len());
-        assert_eq!(distinct(|look| look.dark), LOOKS.len());
-        let dashes: Vec<_> = LOOKS.iter().filter_map(|look| look.dashes).collect();
+            |of: fn(&Mark) -> &'static str| MARKS.iter().map(of).collect::<BTreeSet<_>>().len();
+        assert_eq!(distinct(|mark| mark.shape), MARKS.len());
+        assert_eq!(distinct(|mark| mark.light), MARKS.len());
+        assert_eq!(distinct(|mark| mark.dark), MARKS.len());
+        let dashes: Vec<_> = MARKS.iter().filter_map(|mark| mark.dashes).collect();
         assert_eq!(dashes.iter().collect::<BTreeSet<_>>().len(), dashes.len());
         let papers: Vec<_> = STYLE.split("--paper: ").skip(1).map(|rest| &rest[..7]).collect();
         let [light, dark, ..] = papers[..] else { panic!("no paper") };
-        for look in &LOOKS {
-            assert!(contrast(look.light, light) >= 4.5, "{} on {light}", look.light);
-            assert!(contrast(look.dark, dark) >= 4.5, "{} on {dark}", look.dark);
+        for mark in &MARKS {
+            assert!(contrast(mark.light, light) >= 4.5, "{} on {light}", mark.light);
+            assert!(contrast(mark.dark, dark) >= 4.5, "{} on {dark}", mark.dark);
         }
     }
 
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn lines_of_designs_whose_threads_vary_are_told_apart_without_colour() {
         let parallel = Design::ALL.iter().filter(|design| design.preset().engine.is_parallel());
-        let dashes: Vec<_> = parallel.map(|design| look(*design).dashes).collect();
+        let dashes: Vec<_> = parallel.map(|design| mark(*design).dashes).collect();
         assert_eq!(dashes.iter().collect::<BTreeSet<_>>().len(), dashes.len(), "{dashes:?}");
     }
 
@@ -157,12 +157,12 @@ mod tests {
     fn the_rules_have_a_place_for_all_that_is_told_of_designs() {
         let style = style(STYLE);
         for design in Design::ALL {
-            let look = look(*design);
-            assert_eq!(style.matches(&format!("--d-{design}: {};", look.light)).count(), 2);
-            assert_eq!(style.matches(&format!("--d-{design}: {};", look.dark)).count(), 1);
+            let mark = mark(*design);
+            assert_eq!(style.matches(&format!("--d-{design}: {};", mark.light)).count(), 2);
+            assert_eq!(style.matches(&format!("--d-{design}: {};", mark.dark)).count(), 1);
             assert_eq!(style.matches(&format!(".d-{design} {{ --c: ")).count(), 1);
             let dashes = format!(".line.d-{design} line {{ stroke-dasharray: ");
-            assert_eq!(style.matches(&dashes).count(), usize::from(look.dashes.is_some()));
+            assert_eq!(style.matches(&dashes).count(), usize::from(mark.dashes.is_some()));
         }
         assert!(!style.contains("of designs"), "a place is not filled: {style}");
     }
