@@ -279,12 +279,12 @@ pub enum SendError {
         wanted_wei: alloy_primitives::U256,
     },
     /// A transaction of the setup failed.
-    #[error("{what}: {why}; the node's log says more")]
+    #[error("{purpose}: {reason}; the node's log says more")]
     Setup {
         /// Purpose of the transaction.
-        what: String,
+        purpose: String,
         /// Reason of the failure.
-        why: String,
+        reason: String,
     },
     /// A secret of the setup or of the senders is invalid.
     #[error(transparent)]

@@ -84,7 +84,7 @@ pub struct Ready {
 /// A transaction of the maker: it creates a contract or pays senders.
 #[derive(Clone, Debug)]
 struct Task {
-    what: String,
+    purpose: String,
     init: Bytes,
     value: U256,
     /// Upper bound of the gas on Osaka, from which the maker's funds follow.
@@ -126,7 +126,7 @@ impl SetupRun<'_> {
             .map(|nonce| plan.maker.create(nonce))
             .collect();
         tasks.extend(plan.contracts.iter().zip(&addresses).map(|(contract, address)| Task {
-            what: format!("the creation of the contract {address}"),
+            purpose: format!("the creation of the contract {address}"),
             init: contract.init.filled(&addresses),
             value: contract.balance,
             gas: contract.gas,
@@ -213,7 +213,7 @@ impl SetupRun<'_> {
         if funds < value {
             return Err(SendError::PoorFunder { account, has_wei: funds, wanted_wei: value });
         }
-        let what = format!("the payment from the funding account {account}");
+        let purpose = format!("the payment from the funding account {account}");
         let hash = match funder {
             Funder::Node => {
                 let paid = self.node.pay_from_own(account, plan.maker, value);
@@ -227,11 +227,11 @@ impl SetupRun<'_> {
                 let nonce = self.node.next_nonce(account).await;
                 let nonce = nonce.map_err(needed("eth_getTransactionCount"))?;
                 let signed = self.tx_signer(plan).sign(content, nonce, fees)?;
-                self.submit(&what, &signed).await?;
+                self.submit(&purpose, &signed).await?;
                 signed.hash
             }
         };
-        self.wait(&what, hash).await.map(drop)
+        self.wait(&purpose, hash).await.map(drop)
     }
 
     const fn tx_signer<'p>(&self, plan: &'p Plan) -> TxSigner<'p> {
@@ -268,14 +268,14 @@ impl SetupRun<'_> {
                 let index = (group_index * TX_COUNT_MAX + index) as u64;
                 let nonce = first_nonce.saturating_add(index);
                 let signed = tx_signer.sign(content, nonce, fees)?;
-                self.submit(&task.what, &signed).await?;
+                self.submit(&task.purpose, &signed).await?;
                 hashes.push(signed.hash);
             }
             for (task, hash) in group.iter().zip(hashes) {
-                let receipt = self.wait(&task.what, hash).await?;
+                let receipt = self.wait(&task.purpose, hash).await?;
                 if task.creates.is_some() && receipt.contract_address != task.creates {
-                    let why = format!("the node created {:?}", receipt.contract_address);
-                    return Err(SendError::Setup { what: task.what.clone(), why });
+                    let reason = format!("the node created {:?}", receipt.contract_address);
+                    return Err(SendError::Setup { purpose: task.purpose.clone(), reason });
                 }
                 finished_count += 1;
                 (self.on_progress)(finished_count, tasks.len() as u64);
@@ -296,7 +296,7 @@ impl SetupRun<'_> {
 
     /// Sends the same bytes again until the node takes them or has them. Fails at a refusal that
     /// does not pass, or once the patience ends.
-    async fn submit(&self, what: &str, signed: &Signed) -> Result<(), SendError> {
+    async fn submit(&self, purpose: &str, signed: &Signed) -> Result<(), SendError> {
         let began = Instant::now();
         loop {
             let error = match self.node.send_raw(signed.raw.clone()).await {
@@ -312,41 +312,41 @@ impl SetupRun<'_> {
                 (true, _) => return Ok(()),
                 (false, true) => sleep(INTERVAL).await,
                 (false, false) => {
-                    let what = what.to_owned();
-                    return Err(SendError::Setup { what, why: error.message });
+                    let purpose = purpose.to_owned();
+                    return Err(SendError::Setup { purpose, reason: error.message });
                 }
             }
         }
     }
 
     /// Waits until a transaction is in a block. Fails if it reverted, or once the patience ends.
-    async fn wait(&self, what: &str, hash: B256) -> Result<Receipt, SendError> {
+    async fn wait(&self, purpose: &str, hash: B256) -> Result<Receipt, SendError> {
         let began = Instant::now();
-        let why = loop {
-            let why = match self.node.receipt(hash).await {
+        let reason = loop {
+            let reason = match self.node.receipt(hash).await {
                 Ok(Some(receipt)) if receipt.succeeded() => return Ok(receipt),
                 Ok(Some(_)) => break format!("the transaction {hash} reverted"),
                 Ok(None) => format!("the transaction {hash} is in no block"),
                 Err(error) => error.message,
             };
             if began.elapsed() >= self.patience {
-                break format!("{why} after {} s", self.patience.as_secs_f64());
+                break format!("{reason} after {} s", self.patience.as_secs_f64());
             }
             sleep(INTERVAL).await;
         };
-        Err(SendError::Setup { what: what.to_owned(), why })
+        Err(SendError::Setup { purpose: purpose.to_owned(), reason })
     }
 }
 
 fn payments(poor: &[(Address, U256)]) -> Result<Vec<Task>, SendError> {
     let tasks = poor.chunks(PAYMENTS_PER_TX).map(|group| {
-        let what = format!("the payment to {} senders", group.len());
+        let purpose = format!("the payment to {} senders", group.len());
         let value = group.iter().fold(U256::ZERO, |sum, (_, amount)| sum + amount);
-        let why = "an amount has more than 96 bits".to_owned();
+        let reason = "an amount has more than 96 bits".to_owned();
         let init = codes::payments(group);
-        let init = init.ok_or_else(|| SendError::Setup { what: what.clone(), why })?;
+        let init = init.ok_or_else(|| SendError::Setup { purpose: purpose.clone(), reason })?;
         let gas = CREATION_GAS + PAYMENT_GAS * group.len() as u64;
-        Ok(Task { what, init, value, gas, creates: None })
+        Ok(Task { purpose, init, value, gas, creates: None })
     });
     tasks.collect()
 }
