@@ -97,7 +97,7 @@ impl CallError {
             RpcError::NullResp => (ErrorKind::Malformed, "the answer is null".to_owned()),
             other => (ErrorKind::Malformed, other.to_string()),
         };
-        Self { kind, message: shown(&url.hide(&message)) }
+        Self { kind, message: one_line(&url.hide(&message)) }
     }
 }
 
@@ -181,7 +181,7 @@ fn refusal_kind(payload: &ErrorPayload) -> ErrorKind {
 
 /// Returns a node's message in a form that may be shown and kept. It is one line, cut after 200
 /// characters, with characters that steer a terminal escaped.
-pub fn shown(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     // A message may have many megabytes: only its beginning is read.
     let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);
     let mut chars = words.flat_map(str::chars);
@@ -355,11 +355,11 @@ mod tests {
             ("\u{9b}1m\u{202e}b", "\\u{9b}1m\\u{202e}b"),
             ("漢字 é", "漢字 é"),
         ] {
-            assert_eq!(shown(text), expected);
+            assert_eq!(one_line(text), expected);
         }
         let (full, long) = ("a".repeat(SHOWN_CHARS), "a".repeat(1 << 20));
-        assert_eq!(shown(&full), full);
-        assert_eq!(shown(&long), full + "…");
+        assert_eq!(one_line(&full), full);
+        assert_eq!(one_line(&long), full + "…");
     }
 
     #[test]

@@ -26,7 +26,7 @@ mod stop;
 mod url;
 mod watch;
 
-pub use error::{CallError, ErrorKind, SendError, shown};
+pub use error::{CallError, ErrorKind, SendError, one_line};
 pub use http::{BlockingClient, Compression, HttpAnswer, HttpClient, HttpError, HttpLimits};
 pub use ledger::Tally;
 pub use measured::{

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::{
-    error::{CallError, ErrorKind, SendError, shown},
+    error::{CallError, ErrorKind, SendError, one_line},
     url::NodeUrl,
 };
 
@@ -119,7 +119,9 @@ impl Node {
     }
 
     pub(crate) async fn client_version(&self) -> Result<String, CallError> {
-        self.call::<_, String>("web3_clientVersion", NO_PARAMS).await.map(|version| shown(&version))
+        self.call::<_, String>("web3_clientVersion", NO_PARAMS)
+            .await
+            .map(|version| one_line(&version))
     }
 
     /// Accounts whose keys the node has.
