@@ -88,7 +88,7 @@ pub fn result(facts: LoadFacts, measured: &Measured, pace: Pace) -> SendResult {
             .collect(),
         reorgs: SendReorgs {
             count: measured.reorgs.count,
-            removed_block_count: measured.reorgs.removed_blocks,
+            removed_block_count: measured.reorgs.removed_block_count,
             undone_count: measured.reorgs.undone_inclusions,
         },
         confirmations: SendConfirmations {
@@ -133,7 +133,7 @@ const fn attempts(measured: &Measured) -> SendAttempts {
         resent_count: attempts.resent,
         signed_anew_count: attempts.signed_anew,
         nonce_corrected_count: attempts.nonces_corrected,
-        twice_count: attempts.twice,
+        twice_count: attempts.double_inclusions,
     }
 }
 

@@ -113,7 +113,7 @@ pub struct Attempts {
     /// its nonce.
     pub nonces_corrected: u64,
     /// Number of inclusions of a transaction that was already in a block with another signature.
-    pub twice: u64,
+    pub double_inclusions: u64,
 }
 
 /// Number of failed calls of one kind, and a message.
@@ -169,7 +169,7 @@ pub struct Reorgs {
     /// Number of reorganisations.
     pub count: u64,
     /// Number of removed blocks.
-    pub removed_blocks: u64,
+    pub removed_block_count: u64,
     /// Number of inclusions that the reorganisations undid.
     pub undone_inclusions: u64,
 }

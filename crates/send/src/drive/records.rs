@@ -249,7 +249,7 @@ impl LoadRecords {
     /// Computes the figures of a load that waited for `wanted` confirmations.
     pub(crate) fn measured(self, elapsed: Duration, end: End, wanted: u64) -> Measured {
         let Self { ledger, mut attempts, .. } = self;
-        attempts.twice = ledger.twice_count;
+        attempts.double_inclusions = ledger.twice_count;
         Measured {
             tally: ledger.tally(),
             elapsed,
@@ -262,7 +262,7 @@ impl LoadRecords {
             pool: self.pool,
             reorgs: Reorgs {
                 count: ledger.reorg_count,
-                removed_blocks: ledger.removed_block_count,
+                removed_block_count: ledger.removed_block_count,
                 undone_inclusions: ledger.undone_count,
             },
             confirmations: Confirmations {

@@ -95,7 +95,7 @@ fn assert_all_once(fake: &Fake, measured: &Measured) {
     assert_eq!(in_chain.len() as u64, TRANSACTIONS, "{measured:?}");
     assert_eq!(distinct.len(), in_chain.len());
     assert_eq!(measured.tally.included + measured.tally.reverted, TRANSACTIONS);
-    assert_eq!(measured.attempts.twice, 0);
+    assert_eq!(measured.attempts.double_inclusions, 0);
     let own: u64 = measured.blocks.iter().map(|block| block.own_tx_count).sum();
     assert_eq!(own, TRANSACTIONS, "the blocks of the books have them");
 }
