@@ -38,7 +38,7 @@ pub fn generate(input: &SendInput, node: &NodeFacts, progress: &Progress) -> Res
     let scenario = scenario(input, node)?;
     check_sendable(&scenario)?;
     let workload = prepare::generate(&scenario, progress)?;
-    let plan = Plan::of(&workload).with_exit_code(Code::Usage)?;
+    let plan = Plan::new(&workload).with_exit_code(Code::Usage)?;
     Ok(Work { workload, plan })
 }
 

@@ -153,7 +153,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`PlanError`] where a transaction or a part of the state cannot be made on a live chain.
-    pub fn of(workload: &Workload) -> Result<Self, PlanError> {
+    pub fn new(workload: &Workload) -> Result<Self, PlanError> {
         let genesis = &workload.genesis;
         if let Some(family) = genesis.account_families.first() {
             return Err(PlanError::AccountFamily { count: family.count });
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn contracts_that_a_code_names_are_created_too_and_named_by_their_new_addresses() {
-        let plan = Plan::of(&workload(|_| ())).unwrap();
+        let plan = Plan::new(&workload(|_| ())).unwrap();
         assert_eq!((plan.contract_count(), plan.tx_count(), plan.sender_count()), (2, 1, 1));
         assert_eq!(plan.calls[0].target, Target::Contract(0));
         let addresses = [Address::repeat_byte(1), Address::repeat_byte(2)];
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_state_that_transactions_cannot_make_is_refused_with_its_reason() {
-        let refused = |edit: fn(&mut Workload)| Plan::of(&workload(edit)).unwrap_err().to_string();
+        let refused = |edit: fn(&mut Workload)| Plan::new(&workload(edit)).unwrap_err().to_string();
         let many = refused(|workload| {
             let slots = (1..2_000).map(|key| (U256::from(key), U256::MAX));
             workload.genesis.accounts[1].storage = slots.collect();

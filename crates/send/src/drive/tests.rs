@@ -43,7 +43,7 @@ fn plan() -> Plan {
     let plan = Touched { senders: touched, ..Touched::default() };
     let batches = vec![Batch { blocks: vec![block], plan, ..Batch::default() }];
     let genesis = Genesis { senders: vec![family], ..Genesis::default() };
-    Plan::of(&Workload { genesis, batches, ..Workload::default() }).unwrap()
+    Plan::new(&Workload { genesis, batches, ..Workload::default() }).unwrap()
 }
 
 /// Drives a load on a port where no node listens. `panics` adds a task that panics to it.
