@@ -421,7 +421,7 @@ struct Filled {
 impl Filled {
     /// The largest gas limit of a transaction that still fits.
     fn room(&self) -> u64 {
-        self.used.room(self.limit, self.fork)
+        self.used.tx_gas_limit_max(self.limit, self.fork)
     }
 
     /// Gas that is left of each dimension.

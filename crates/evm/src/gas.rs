@@ -30,7 +30,7 @@ impl BlockGas {
     /// Amsterdam, it is the gas that earlier transactions left. From Amsterdam on, the remaining
     /// state gas must cover the transaction's limit (EIP-8037). The remaining execution gas must
     /// cover the smaller of that limit and the cap of EIP-7825.
-    pub fn room(&self, limit: u64, fork: Fork) -> u64 {
+    pub fn tx_gas_limit_max(&self, limit: u64, fork: Fork) -> u64 {
         let remaining = |used: u64| limit.saturating_sub(used);
         if !fork.is_from(Fork::Amsterdam) {
             remaining(self.receipt_gas)
@@ -43,8 +43,8 @@ impl BlockGas {
 
     /// Whether a transaction with the gas limit `tx_gas_limit` still fits into a block with the gas
     /// limit `limit`.
-    pub fn admits(&self, tx_gas_limit: u64, limit: u64, fork: Fork) -> bool {
-        tx_gas_limit <= self.room(limit, fork)
+    pub fn has_room_for(&self, tx_gas_limit: u64, limit: u64, fork: Fork) -> bool {
+        tx_gas_limit <= self.tx_gas_limit_max(limit, fork)
     }
 
     /// Adds the gas of a transaction.

@@ -388,8 +388,8 @@ impl BlockRun<'_> {
         let (limit, fork) = (self.block.env.gas_limit, self.rules.fork);
         for (tx_index, tx) in self.block.transactions.iter().enumerate() {
             let kind = StepKind::Transaction(tx_index);
-            if !gas.admits(tx.gas_limit, limit, fork) {
-                let room = gas.room(limit, fork);
+            if !gas.has_room_for(tx.gas_limit, limit, fork) {
+                let room = gas.tx_gas_limit_max(limit, fork);
                 let reason = format!("it may burn {} gas; the block has {room} left", tx.gas_limit);
                 return Err(ImportError::step(self.block, kind, reason));
             }

@@ -321,7 +321,7 @@ fn admit(
     fork: Fork,
 ) -> Result<(), ReferenceError> {
     let (tx_gas_limit, limit) = (block.transactions[tx_index].gas_limit, block.env.gas_limit);
-    if used.admits(tx_gas_limit, limit, fork) {
+    if used.has_room_for(tx_gas_limit, limit, fork) {
         return Ok(());
     }
     let (batch, block_gas_limit) = (at.batch, limit);

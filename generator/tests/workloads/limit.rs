@@ -36,7 +36,10 @@ fn admitted(made: &Generated) -> Vec<BlockGas> {
     let blocks = made.workload.blocks().map(|block| {
         let mut used = BlockGas::default();
         for (tx, gas) in block.transactions.iter().zip(&mut gas) {
-            assert!(used.admits(tx.gas_limit, block.env.gas_limit, fork), "{tx:?} after {used:?}");
+            assert!(
+                used.has_room_for(tx.gas_limit, block.env.gas_limit, fork),
+                "{tx:?} after {used:?}"
+            );
             used.add(gas);
         }
         used
