@@ -100,7 +100,7 @@ fn bare_loop(workload: &Workload, bare: &Bare) -> Duration {
     let mut runner = Runner::new(workload, CacheDB::new(bare));
     let mut gas = 0;
     for block in workload.blocks() {
-        runner.enter(block);
+        runner.set_block(block);
         for tx_index in 0..block.transactions.len() {
             let step = StepKind::Transaction(tx_index);
             let output = runner.run(block, step, |state, changes| state.commit(changes));

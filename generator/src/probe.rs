@@ -144,7 +144,7 @@ impl Probe {
         let block = Block { env, transactions: vec![tx], withdrawals: Vec::new() };
         let rules = Workload { rules: self.fork.into(), chain_id: 1, ..Workload::default() };
         let mut runner = Runner::new(&rules, ProbeState { probe: self, elsewhere });
-        runner.enter(&block);
+        runner.set_block(&block);
         success_gas(self.name, runner.run(&block, StepKind::Transaction(0), |_, _| {}))
     }
 }

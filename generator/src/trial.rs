@@ -68,7 +68,7 @@ impl Trial<'_> {
         let rules = Workload { rules: self.fork.into(), chain_id: CHAIN_ID, ..Workload::default() };
         let state = TrialState { genesis: self.genesis, nonces: self.nonces() };
         let mut runner = Runner::new(&rules, State::builder().with_database(state).build());
-        runner.enter(&block);
+        runner.set_block(&block);
         let mut used = TxGas::default();
         for tx_index in 0..block.transactions.len() {
             let kind = StepKind::Transaction(tx_index);

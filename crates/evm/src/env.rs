@@ -70,7 +70,7 @@ pub fn block_env(env: &block::BlockEnv, rules: &ChainRules) -> BlockEnv {
 }
 
 /// Sets up `evm` for a block: the next steps run in `env` under `rules`.
-pub fn enter<DB: Database, I>(
+pub fn set_block<DB: Database, I>(
     evm: &mut MainnetEvm<MainnetContext<DB>, I>,
     env: &block::BlockEnv,
     rules: &ChainRules,
@@ -80,7 +80,7 @@ pub fn enter<DB: Database, I>(
 }
 
 /// Sets up `evm` for a block before the Merge, whose transactions it runs next.
-pub fn enter_early<DB: Database, I>(
+pub fn set_early_block<DB: Database, I>(
     evm: &mut MainnetEvm<MainnetContext<DB>, I>,
     env: &block::BlockEnv,
     early: EarlyRules,

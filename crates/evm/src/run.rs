@@ -194,15 +194,15 @@ impl<DB: Database> Runner<DB> {
     }
 
     /// Makes `block` the current block, whose steps are run next.
-    pub fn enter(&mut self, block: &Block) {
-        env::enter(&mut self.evm, &block.env, self.rules.at(block.env.timestamp));
+    pub fn set_block(&mut self, block: &Block) {
+        env::set_block(&mut self.evm, &block.env, self.rules.at(block.env.timestamp));
         self.requests.clear();
     }
 
     /// Makes `block` the current block, under rules from before the Merge. Such a block has only
     /// steps of transactions; [`Self::pay`] pays its rewards.
-    pub fn enter_early(&mut self, block: &Block, rules: EarlyRules) {
-        env::enter_early(&mut self.evm, &block.env, rules);
+    pub fn set_early_block(&mut self, block: &Block, rules: EarlyRules) {
+        env::set_early_block(&mut self.evm, &block.env, rules);
     }
 
     fn fork_of(&self, block: &Block) -> Fork {

@@ -79,7 +79,7 @@ fn run_step<D: Database>(
     let rules = workload.rules_of(block);
     match kind {
         StepKind::BeforeTransactions => {
-            env::enter(evm, &block.env, rules);
+            env::set_block(evm, &block.env, rules);
             system_calls(evm, system::before_transactions(rules.fork, &block.env), written)?;
             Ok(None)
         }

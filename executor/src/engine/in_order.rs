@@ -83,7 +83,7 @@ pub(super) fn run_batch<D: BatchDatabase>(
         }
         let block = &batch.blocks[step.block];
         if entered.replace(step.block) != Some(step.block) {
-            runner.enter(block);
+            runner.set_block(block);
         }
         let mut parts = Parts::default();
         let output = runner.run(block, step.kind, |state, mut changes| {

@@ -351,7 +351,7 @@ impl BlockRun<'_> {
     /// Runs a block of Paris or later, with its system calls and withdrawals.
     fn run(&mut self, on_tx: OnTx<'_>) -> Result<(BatchReference, Receipts), ImportError> {
         self.block.check(self.rules).map_err(|rule| self.block_error(rule.to_string()))?;
-        self.runner.enter(self.block);
+        self.runner.set_block(self.block);
         self.step(StepKind::BeforeTransactions)?;
         let (mut made, receipts) = self.transactions(on_tx)?;
         self.step(StepKind::AfterTransactions)?;
@@ -374,7 +374,7 @@ impl BlockRun<'_> {
         rewards: &Rewards,
         on_tx: OnTx<'_>,
     ) -> Result<(BatchReference, Receipts), ImportError> {
-        self.runner.enter_early(self.block, rules);
+        self.runner.set_early_block(self.block, rules);
         let made = self.transactions(on_tx)?;
         let paid = self.runner.pay(rewards.iter().copied(), ChainState::commit);
         paid.map_err(|error| self.step_error(StepKind::AfterTransactions, &error))?;

@@ -196,7 +196,7 @@ pub(super) fn run_planned(
         match step.kind {
             StepKind::BeforeTransactions => {
                 block.check(rules).map_err(|source| at.rule(source))?;
-                runner.enter(block);
+                runner.set_block(block);
                 out.gas.push(BlockGas::default());
             }
             StepKind::Transaction(tx_index) => {

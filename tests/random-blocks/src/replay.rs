@@ -80,7 +80,7 @@ impl<'w> Replay<'w> {
     /// Runs `draft` in `env`. Returns the block of its valid transactions.
     pub(crate) fn block(&mut self, env: BlockEnv, draft: &Draft) -> Block {
         let rules = *self.rules.at(env.timestamp);
-        env::enter(&mut self.evm, &env, &rules);
+        env::set_block(&mut self.evm, &env, &rules);
         self.block = Touched::default();
         for call in system::before_transactions(rules.fork, &env) {
             self.system_call(&call);

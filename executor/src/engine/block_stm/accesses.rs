@@ -60,7 +60,7 @@ pub(super) fn shared_accesses(
         let StepKind::Transaction(tx_index) = step.kind else { continue };
         let block = &batch.blocks[step.block];
         if entered.replace(step.block) != Some(step.block) {
-            runner.enter(block);
+            runner.set_block(block);
         }
         runner.db().funded_sender = FundedSender::new(&block.transactions[tx_index]);
         let ran = runner.run(block, step.kind, |before, state| before.note_writes(&state));

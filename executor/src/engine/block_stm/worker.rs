@@ -68,7 +68,7 @@ impl Worker<'_> {
         let step = steps.at(index);
         let block = &workload.batches[batch_index].blocks[step.block];
         if self.entered.replace(step.block) != Some(step.block) {
-            self.runner.enter(block);
+            self.runner.set_block(block);
         }
         self.runner.db().begin(index, finality);
         let start = Instant::now();

@@ -94,7 +94,7 @@ impl<'a> SpeculativePass<'a> {
             let StepKind::Transaction(tx_index) = step.kind else { continue };
             let block = &batch.blocks[step.block];
             if entered.replace(step.block) != Some(step.block) {
-                runner.enter(block);
+                runner.set_block(block);
             }
             runner.db().begin(index, &block.transactions[tx_index]);
             let start = Instant::now();

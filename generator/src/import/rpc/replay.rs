@@ -37,7 +37,7 @@ pub(super) fn run<'a>(
         for (_, step) in Steps::of(batch).iter() {
             let block = &batch.blocks[step.block];
             if step.kind == StepKind::BeforeTransactions {
-                runner.enter(block);
+                runner.set_block(block);
             }
             let trace = match step.kind {
                 StepKind::Transaction(tx_index) => traces.get(index).map(|txs| &txs[tx_index]),

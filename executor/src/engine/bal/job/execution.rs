@@ -128,7 +128,7 @@ impl<P: PreState> Job<P> {
         let block = &task.workload.batches[self.batch_index].blocks[step.block];
         let WorkerState { entered, writes, .. } = state;
         if entered.replace(step.block) != Some(step.block) {
-            runner.enter(block);
+            runner.set_block(block);
         }
         runner.db().index = index;
         writes.clear();
