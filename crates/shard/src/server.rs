@@ -68,16 +68,16 @@ impl fmt::Debug for ServerInput {
     }
 }
 
-/// Serves until `ends` returns true, which is polled at `interval`. Calls `listening` with the
+/// Serves until `is_over` returns true, which is polled at `interval`. Calls `on_listening` with the
 /// bound address: the system chooses the port if `input` has port 0.
 ///
 /// # Errors
 /// The address cannot be bound, or the server failed.
 pub fn serve(
     input: &ServerInput,
-    listening: impl FnOnce(SocketAddr),
+    on_listening: impl FnOnce(SocketAddr),
     interval: Duration,
-    ends: impl Fn() -> bool,
+    is_over: impl Fn() -> bool,
 ) -> Result<(), ShardError> {
     let ServerInput { listen, token, program } = input;
     let runtime =
@@ -88,7 +88,7 @@ pub fn serve(
         let bound = bound.and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (address, listener) =
             bound.map_err(|error| ShardError(format!("cannot listen on {listen}: {error}")))?;
-        listening(address);
+        on_listening(address);
         let service =
             Service { program: program.clone(), work: Arc::default(), active: Arc::default() };
         let server = ShardServer::new(service)
@@ -97,7 +97,7 @@ pub fn serve(
         let token = token.clone();
         let server = InterceptedService::new(server, move |request| authorized(request, &token));
         let end = async {
-            while !ends() {
+            while !is_over() {
                 tokio::time::sleep(interval).await;
             }
         };
