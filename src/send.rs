@@ -160,7 +160,7 @@ mod tests {
                 connection_count: 1,
                 patience: wait,
                 forgotten_after: wait,
-                refusal_count_max: 1,
+                temporary_refusal_count_max: 1,
                 confirmation_count: 0,
             },
             pace: Pace::InFlight(1),

@@ -28,7 +28,7 @@ pub struct Settings {
     pub forgotten_after: Duration,
     /// Number of successive refusals of one kind after which a transaction fails, if time may
     /// remedy that kind.
-    pub refusal_count_max: u32,
+    pub temporary_refusal_count_max: u32,
     /// Number of blocks to wait for above the last block with a transaction of the load.
     pub confirmation_count: u64,
 }

@@ -36,7 +36,7 @@ docs/send.md";
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
 /// Maximal number of refusals in a row that time may remedy, before a transaction counts as failed.
 /// With the pauses between them they take about half a minute.
-const REFUSAL_COUNT_MAX: u32 = 32;
+const TEMPORARY_REFUSAL_COUNT_MAX: u32 = 32;
 
 /// Arguments of `stress send`.
 #[derive(Debug, Args)]
@@ -126,7 +126,7 @@ impl SendArgs {
                 connection_count: self.connections,
                 patience: time("--patience", &self.patience)?,
                 forgotten_after: FORGOTTEN_AFTER,
-                refusal_count_max: REFUSAL_COUNT_MAX,
+                temporary_refusal_count_max: TEMPORARY_REFUSAL_COUNT_MAX,
                 confirmation_count: self.confirmations,
             },
             pace: sending::pace(self.rate.as_deref(), self.in_flight, self.pool_depth)?,

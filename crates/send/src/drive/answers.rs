@@ -16,7 +16,7 @@ use crate::error::{CallError, ErrorKind, SendError};
 const PAUSE: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// Number of successive refusals of one kind after which the refusal is final, unless time may
-/// remedy it (`refusal_count_max`).
+/// remedy it (`temporary_refusal_count_max`).
 const REFUSALS_MAX: u32 = 3;
 /// Maximum number of times that a transaction is signed anew.
 const SIGNED_ANEW_MAX: u32 = 8;
@@ -115,9 +115,9 @@ impl Drive<'_> {
         self.senders[index].taken.iter().any(|tx| self.records.is_pooled(*tx))
     }
 
-    /// Whether the sender's successive refusals are fewer than `refusal_count_max`.
+    /// Whether the sender's successive refusals are fewer than `temporary_refusal_count_max`.
     fn has_patience(&self, index: usize) -> bool {
-        self.senders[index].refusal_count() < self.input.settings.refusal_count_max
+        self.senders[index].refusal_count() < self.input.settings.temporary_refusal_count_max
     }
 
     /// Asks, after a refusal, whether the node knows the first due transaction of a sender.

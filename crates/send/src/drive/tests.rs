@@ -58,7 +58,7 @@ async fn driven(
         connection_count: 4,
         patience: LONG,
         forgotten_after: LONG,
-        refusal_count_max: 32,
+        temporary_refusal_count_max: 32,
         confirmation_count: 0,
     };
     let node = Node::connect(&settings.url, LONG).await.unwrap();

@@ -27,7 +27,7 @@ fn fund(world: &mut World) {
 
 /// Settings under which few refusals are final.
 fn hasty(fake: &Fake) -> Settings {
-    Settings { refusal_count_max: 2, ..settings(fake) }
+    Settings { temporary_refusal_count_max: 2, ..settings(fake) }
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn a_claim_to_know_what_the_node_does_not_have_is_counted_and_the_bytes_are_repe
 fn a_node_that_only_claims_to_know_has_accepted_nothing() {
     const TRIES: u32 = 2;
     let fake = Fake::start(on_send(|_| Some(Fault::Refuse("already known"))));
-    let hasty = Settings { refusal_count_max: TRIES, ..settings(&fake) };
+    let hasty = Settings { temporary_refusal_count_max: TRIES, ..settings(&fake) };
     let measured = driven_by(hasty, Pace::Rate(1_000.0), &AtomicBool::new(false));
     assert_eq!((measured.tally.failed, measured.tally.pending), (TRANSACTIONS, 0));
     assert_eq!(measured.latencies.acceptance.ended.len(), 0);

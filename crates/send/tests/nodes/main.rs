@@ -61,7 +61,7 @@ fn settings(fake: &Fake) -> Settings {
         connection_count: 16,
         patience: Duration::from_secs(4),
         forgotten_after: Duration::from_millis(500),
-        refusal_count_max: 32,
+        temporary_refusal_count_max: 32,
         confirmation_count: 0,
     }
 }
