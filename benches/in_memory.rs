@@ -104,7 +104,7 @@ fn bare_loop(workload: &Workload, bare: &Bare) -> Duration {
         for tx_index in 0..block.transactions.len() {
             let step = StepKind::Transaction(tx_index);
             let output = runner.run(block, step, |state, changes| state.commit(changes));
-            gas += output.expect("valid").gas.receipt_gas;
+            gas += output.expect("valid").receipt_gas().expect("a transaction");
         }
     }
     let wall = start.elapsed();

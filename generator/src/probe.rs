@@ -158,8 +158,8 @@ pub(crate) fn success_gas<E: Display>(
     ran: Result<StepOutput, E>,
 ) -> Result<TxGas, MeterError> {
     let reason = match ran {
-        Ok(StepOutput { result: Some(result), gas, .. }) if result.status == TxStatus::Success => {
-            return Ok(gas);
+        Ok(StepOutput { result: Some(result), .. }) if result.status == TxStatus::Success => {
+            return Ok(result.gas);
         }
         Ok(StepOutput { result, .. }) => format!("{result:?}"),
         Err(error) => error.to_string(),

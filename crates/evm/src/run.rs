@@ -60,7 +60,7 @@ impl<E: fmt::Debug> From<EVMError<E>> for StepError<E> {
 /// Gas of one transaction in its three senses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxGas {
-    /// Gas in the receipt: the sender pays for it.
+    /// Gas in the receipt, after refunds: the sender pays for it.
     pub receipt_gas: u64,
     /// Execution gas that counts against the block (EIP-7778: before refunds).
     pub block_regular_gas: u64,
@@ -82,12 +82,8 @@ impl TxGas {
 pub struct TxResult {
     /// Status of the transaction.
     pub status: TxStatus,
-    /// Gas in the receipt, after refunds.
-    pub gas_used: u64,
-    /// Execution gas that counts against the block (EIP-7778: before refunds).
-    pub block_regular_gas: u64,
-    /// State gas that counts against the block (EIP-8037).
-    pub block_state_gas: u64,
+    /// Gas of the transaction in its three senses.
+    pub gas: TxGas,
     /// Logs in the receipt; none if the transaction failed.
     pub logs: Vec<Log>,
     /// Return data.
@@ -97,16 +93,7 @@ pub struct TxResult {
 impl TxResult {
     /// Computes the digests for the comparison with the reference.
     pub fn outcome(&self) -> TxOutcome {
-        TxOutcome::new(self.status, self.gas_used, &self.logs, &self.output)
-    }
-
-    /// Gas of the transaction in its three senses.
-    pub const fn gas(&self) -> TxGas {
-        TxGas {
-            receipt_gas: self.gas_used,
-            block_regular_gas: self.block_regular_gas,
-            block_state_gas: self.block_state_gas,
-        }
+        TxOutcome::new(self.status, self.gas.receipt_gas, &self.logs, &self.output)
     }
 }
 
@@ -117,14 +104,15 @@ impl From<ExecutionResult> for TxResult {
             ExecutionResult::Revert { .. } => TxStatus::Revert,
             ExecutionResult::Halt { .. } => TxStatus::Halt,
         };
-        let gas_used = result.tx_gas_used();
-        let gas = *result.gas();
+        let gas = TxGas {
+            receipt_gas: result.tx_gas_used(),
+            block_regular_gas: result.gas().block_regular_gas_used(),
+            block_state_gas: result.gas().block_state_gas_used(),
+        };
         let output = result.output().cloned().unwrap_or_default();
         // Logs of a transaction that failed are not in its receipt.
         let logs = if result.is_success() { result.into_logs() } else { Vec::new() };
-        let (block_regular_gas, block_state_gas) =
-            (gas.block_regular_gas_used(), gas.block_state_gas_used());
-        Self { status, gas_used, block_regular_gas, block_state_gas, logs, output }
+        Self { status, gas, logs, output }
     }
 }
 
@@ -133,8 +121,6 @@ impl From<ExecutionResult> for TxResult {
 pub struct StepOutput {
     /// The transaction's result; `None` for system steps.
     pub result: Option<TxResult>,
-    /// Gas of the transaction; zero for system steps.
-    pub gas: TxGas,
     /// Fee in wei that the transaction owes the block's beneficiary, if it is kept apart
     /// ([`Fees::Apart`]).
     pub fee_apart: U256,
@@ -143,7 +129,7 @@ pub struct StepOutput {
 impl StepOutput {
     /// Gas in the transaction's receipt; `None` for system steps.
     pub fn receipt_gas(&self) -> Option<u64> {
-        self.result.as_ref().map(|result| result.gas_used)
+        self.result.as_ref().map(|result| result.gas.receipt_gas)
     }
 }
 
@@ -275,8 +261,7 @@ impl<DB: Database> Runner<DB> {
         };
         let state = self.evm.finalize();
         sink(self.evm.ctx.db_mut(), state);
-        let result = TxResult::from(result);
-        Ok(StepOutput { gas: result.gas(), result: Some(result), fee_apart })
+        Ok(StepOutput { result: Some(result.into()), fee_apart })
     }
 
     fn system_call(

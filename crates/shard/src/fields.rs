@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256};
-use evm::TxResult;
+use evm::{TxGas, TxResult};
 use workload::{TxStatus, genesis::AccountState};
 
 use crate::wire::proto::{self, tx_result::Status};
@@ -75,7 +75,7 @@ pub(crate) fn code_of_wire(code: proto::Code) -> Option<Bytes> {
 }
 
 pub(crate) fn result_to_wire(result: TxResult) -> proto::TxResult {
-    let TxResult { status, gas_used, block_regular_gas, block_state_gas, logs, output } = result;
+    let TxResult { status, gas, logs, output } = result;
     let status = match status {
         TxStatus::Success => Status::Success,
         TxStatus::Revert => Status::Revert,
@@ -88,9 +88,9 @@ pub(crate) fn result_to_wire(result: TxResult) -> proto::TxResult {
     });
     proto::TxResult {
         status: status.into(),
-        gas_used,
-        block_regular_gas,
-        block_state_gas,
+        gas_used: gas.receipt_gas,
+        block_regular_gas: gas.block_regular_gas,
+        block_state_gas: gas.block_state_gas,
         logs: logs.collect(),
         output: output.0,
     }
@@ -111,9 +111,11 @@ pub(crate) fn result_of_wire(result: proto::TxResult) -> Result<TxResult, String
     });
     Ok(TxResult {
         status,
-        gas_used: result.gas_used,
-        block_regular_gas: result.block_regular_gas,
-        block_state_gas: result.block_state_gas,
+        gas: TxGas {
+            receipt_gas: result.gas_used,
+            block_regular_gas: result.block_regular_gas,
+            block_state_gas: result.block_state_gas,
+        },
         logs: logs.collect::<Result<_, String>>()?,
         // Copied, so that the result does not keep the memory of its whole message.
         output: Bytes::copy_from_slice(&result.output),

@@ -139,7 +139,7 @@ pub(crate) fn report(message: proto::FromShard) -> Result<Report, String> {
 #[cfg(test)]
 mod tests {
     use alloy_primitives::{Address, Bytes, Log, LogData};
-    use evm::{AccountWrite, TxResult};
+    use evm::{AccountWrite, TxGas, TxResult};
     use workload::{TxStatus, genesis::AccountState};
 
     use super::*;
@@ -152,9 +152,7 @@ mod tests {
             index: 9,
             result: Some(TxResult {
                 status: TxStatus::Revert,
-                gas_used: 1,
-                block_regular_gas: 2,
-                block_state_gas: 3,
+                gas: TxGas { receipt_gas: 1, block_regular_gas: 2, block_state_gas: 3 },
                 logs: vec![Log { address, data: log }],
                 output: vec![4; 100].into(),
             }),

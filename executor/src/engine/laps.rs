@@ -38,7 +38,7 @@ impl<'e> Laps<'e> {
         let end = Instant::now();
         let began = std::mem::replace(&mut self.start, end);
         if let Some(trace) = trace {
-            let gas = result.as_ref().map(|result| result.gas_used);
+            let gas = result.as_ref().map(|result| result.gas.receipt_gas);
             trace.record_rare(EventKind::Step { batch: self.batch, index, step, gas }, began, end);
         }
         if let Some(result) = result {

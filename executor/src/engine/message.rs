@@ -45,7 +45,7 @@ pub(super) fn excess_gas(
     result: Option<&TxResult>,
     tx: Option<&Transaction>,
 ) -> Option<String> {
-    let (gas, limit) = (result?.gas(), tx?.gas_limit);
+    let (gas, limit) = (result?.gas, tx?.gas_limit);
     let most = gas.receipt_gas.max(gas.block_regular_gas).max(gas.block_state_gas);
     (most > limit).then(|| format!("step {index} has a gas limit of {limit}, and used {most}"))
 }

@@ -32,7 +32,7 @@ impl BlockOutcome {
         let (mut gas, mut bloom) = (BlockGas::default(), Bloom::ZERO);
         let mut receipts = Vec::with_capacity(results.len());
         for (transaction, result) in transactions.iter().zip(results) {
-            gas.add(&result.gas());
+            gas.add(&result.gas);
             let receipt = Receipt {
                 status: (result.status == TxStatus::Success).into(),
                 cumulative_gas_used: gas.receipt_gas,

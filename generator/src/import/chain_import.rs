@@ -394,8 +394,8 @@ impl BlockRun<'_> {
                 return Err(ImportError::step(self.block, kind, reason));
             }
             let output = self.step(kind)?;
-            gas.add(&output.gas);
             if let Some(result) = output.result {
+                gas.add(&result.gas);
                 let outcome = result.outcome();
                 receipts.add(tx.tx_type, &outcome, &result.logs);
                 made.expected.transactions.push(outcome);

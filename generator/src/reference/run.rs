@@ -209,8 +209,8 @@ pub(super) fn run_planned(
         if let Some(result) = &output.result {
             let outcome = result.outcome();
             out.expected.transactions.push(outcome);
-            out.gas[step.block].add(&output.gas);
-            out.tx_gas.push(output.gas);
+            out.gas[step.block].add(&result.gas);
+            out.tx_gas.push(result.gas);
             if rules.fork.is_from(Fork::Prague) {
                 let deposit = deposit_request(&result.logs, rules.deposit_contract);
                 deposits.extend(deposit.map_err(|source| at.deposit(source))?);

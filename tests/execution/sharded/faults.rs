@@ -173,7 +173,7 @@ fn whatever_a_shard_answers_wrong_ends_the_sample_with_its_name() {
         }),
         ("has a gas limit of", |report| {
             each_tx(report, |step| {
-                step.result.iter_mut().for_each(|of| of.block_regular_gas = u64::MAX);
+                step.result.iter_mut().for_each(|of| of.gas.block_regular_gas = u64::MAX);
             })
         }),
         ("twice that it is ready", |report| match report {

@@ -166,7 +166,7 @@ fn whatever_a_shard_says_without_a_list_ends_the_sample_with_its_name() {
         }),
         ("has a gas limit of", |report| {
             each(report, |step| {
-                step.result.iter_mut().for_each(|of| of.block_regular_gas = u64::MAX);
+                step.result.iter_mut().for_each(|of| of.gas.block_regular_gas = u64::MAX);
             })
         }),
         ("twice that it is ready", |report| match report {

@@ -174,9 +174,11 @@ impl<P: PreState> Job<P> {
         if let Some(keys) = task.root.written {
             keys.add_writes(writes);
         }
-        if let (Reads::Declared, StepKind::Transaction(tx_index)) = (P::READS, step.kind) {
+        if let (Reads::Declared, StepKind::Transaction(tx_index), Some(result)) =
+            (P::READS, step.kind, &output.result)
+        {
             let (tx, fork) = (&block.transactions[tx_index], task.workload.rules_of(block).fork);
-            let ended = EndedTx { tx, gas: &output.gas, fork };
+            let ended = EndedTx { tx, gas: &result.gas, fork };
             let touched_slot_count = runner.db().touched_slot_count();
             self.feasible
                 .ended(ended, touched_slot_count, unreported)

@@ -188,7 +188,7 @@ impl ShardBatch<'_, '_> {
         if let (Some(result), Some(tx)) = (&result, tx) {
             let block = &task.workload.batches[job.batch_index].blocks[job.steps.at(index).block];
             let fork = task.workload.rules_of(block).fork;
-            let ended = EndedTx { tx, gas: &result.gas(), fork };
+            let ended = EndedTx { tx, gas: &result.gas, fork };
             let ended = job.feasible.ended(ended, received.touched_slot_count, unreported);
             ended.map_err(|fault| job.rejected(fault))?;
         }
