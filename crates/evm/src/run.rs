@@ -140,6 +140,8 @@ pub struct Runner<DB: Database> {
     chain_id: u64,
     fees: Fees,
     requests: Vec<Bytes>,
+    /// Index of the current block in its batch, as [`Self::switch_to`] has set it.
+    block_index: Option<usize>,
 }
 
 impl<DB: Database> fmt::Debug for Runner<DB> {
@@ -153,8 +155,14 @@ impl<DB: Database> Runner<DB> {
     pub fn new(workload: &Workload, db: DB) -> Self {
         let cfg = env::cfg_env(workload.rules.first.fork, workload.chain_id);
         let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
-        let (fees, requests) = (Fees::Paid, Vec::new());
-        Self { evm, rules: workload.rules.clone(), chain_id: workload.chain_id, fees, requests }
+        Self {
+            evm,
+            rules: workload.rules.clone(),
+            chain_id: workload.chain_id,
+            fees: Fees::Paid,
+            requests: Vec::new(),
+            block_index: None,
+        }
     }
 
     /// Returns this runner with fees handled as `fees` says.
@@ -183,12 +191,25 @@ impl<DB: Database> Runner<DB> {
     pub fn set_block(&mut self, block: &Block) {
         env::set_block(&mut self.evm, &block.env, self.rules.at(block.env.timestamp));
         self.requests.clear();
+        self.block_index = None;
+    }
+
+    /// Makes the block at `index` the current block, unless it is that already. Returns the block.
+    /// All calls must have the same `blocks`.
+    pub fn switch_to<'b>(&mut self, blocks: &'b [Block], index: usize) -> &'b Block {
+        let block = &blocks[index];
+        if self.block_index != Some(index) {
+            self.set_block(block);
+            self.block_index = Some(index);
+        }
+        block
     }
 
     /// Makes `block` the current block, under rules from before the Merge. Such a block has only
     /// steps of transactions; [`Self::pay`] pays its rewards.
     pub fn set_early_block(&mut self, block: &Block, rules: EarlyRules) {
         env::set_early_block(&mut self.evm, &block.env, rules);
+        self.block_index = None;
     }
 
     fn fork_of(&self, block: &Block) -> Fork {

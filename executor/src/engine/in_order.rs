@@ -75,16 +75,12 @@ pub(super) fn run_batch<D: BatchDatabase>(
 ) -> Result<BatchRun, EngineError> {
     let batch = &task.workload.batches[batch_index];
     let mut runner = Runner::new(task.workload, BatchState::new(database, list_duty));
-    let mut entered = None;
     let mut laps = Laps::start(batch_index, executed);
     for (index, step) in Steps::of(batch).iter() {
         if task.cancel.load(Ordering::Relaxed) {
             return Err(EngineError::Cancelled);
         }
-        let block = &batch.blocks[step.block];
-        if entered.replace(step.block) != Some(step.block) {
-            runner.set_block(block);
-        }
+        let block = runner.switch_to(&batch.blocks, step.block);
         let mut parts = Parts::default();
         let output = runner.run(block, step.kind, |state, mut changes| {
             if let Some(written) = task.root.written {

@@ -52,16 +52,12 @@ pub(super) fn shared_accesses(
     let mut runner =
         Runner::new(workload, StateBeforeBatch::new(workload, reader)).with_fees(Fees::Apart);
     let mut touched = Vec::new();
-    let mut entered = None;
     for (index, step) in Steps::of(batch).iter() {
         if stop.load(Ordering::Relaxed) {
             return Err(EngineError::Cancelled);
         }
         let StepKind::Transaction(tx_index) = step.kind else { continue };
-        let block = &batch.blocks[step.block];
-        if entered.replace(step.block) != Some(step.block) {
-            runner.set_block(block);
-        }
+        let block = runner.switch_to(&batch.blocks, step.block);
         runner.db().funded_sender = FundedSender::new(&block.transactions[tx_index]);
         let ran = runner.run(block, step.kind, |before, state| before.note_writes(&state));
         // The keys that a failed run touched count, too.

@@ -37,7 +37,7 @@ pub(super) fn work<'a>(
 ) -> Result<(), (BlockAccessIndex, EngineError)> {
     let view = StepView::new(shared, reading);
     let runner = Runner::new(shared.workload, view).with_fees(Fees::Apart);
-    let mut worker = Worker { shared, runner, entered: None };
+    let mut worker = Worker { shared, runner };
     let mut report = None;
     while let Some(task) = shared.scheduler.next_task(report.take()) {
         report = match task {
@@ -54,7 +54,6 @@ pub(super) fn work<'a>(
 struct Worker<'a> {
     shared: Shared<'a>,
     runner: Runner<StepView<'a>>,
-    entered: Option<usize>,
 }
 
 impl Worker<'_> {
@@ -66,10 +65,7 @@ impl Worker<'_> {
     ) -> Result<Report, (BlockAccessIndex, EngineError)> {
         let Shared { workload, batch_index, steps, fees, .. } = self.shared;
         let step = steps.at(index);
-        let block = &workload.batches[batch_index].blocks[step.block];
-        if self.entered.replace(step.block) != Some(step.block) {
-            self.runner.set_block(block);
-        }
+        let block = self.runner.switch_to(&workload.batches[batch_index].blocks, step.block);
         self.runner.db().begin(index, finality);
         let start = Instant::now();
         let ran = self.runner.run(block, step.kind, |view, state| view.add_writes(&state));

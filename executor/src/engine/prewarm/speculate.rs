@@ -77,7 +77,6 @@ impl<'a> SpeculativePass<'a> {
             funded_sender,
         };
         let mut runner = Runner::new(self.workload, database);
-        let mut entered = None;
         while !self.cancel.load(Ordering::Relaxed) {
             let index = next_step.fetch_add(1, Ordering::Relaxed);
             if index >= steps.count() {
@@ -92,10 +91,7 @@ impl<'a> SpeculativePass<'a> {
             }
             let step = steps.at(index);
             let StepKind::Transaction(tx_index) = step.kind else { continue };
-            let block = &batch.blocks[step.block];
-            if entered.replace(step.block) != Some(step.block) {
-                runner.set_block(block);
-            }
+            let block = runner.switch_to(&batch.blocks, step.block);
             runner.db().begin(index, &block.transactions[tx_index]);
             let start = Instant::now();
             let ran = runner.run(block, step.kind, |_, _| ());

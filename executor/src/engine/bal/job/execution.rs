@@ -33,8 +33,6 @@ use crate::{
 /// State of a worker from step to step.
 #[derive(Debug, Default)]
 pub(super) struct WorkerState {
-    /// Index, in the batch, of the block whose environment the EVM has.
-    pub(super) entered: Option<usize>,
     pub(super) unreported: UnreportedWork,
     /// Writes of the current step. They are kept here so that each step reuses the memory.
     pub(super) writes: StepWrites,
@@ -125,11 +123,8 @@ impl<P: PreState> Job<P> {
         state: &mut WorkerState,
     ) -> Result<StepRun<'w>, EngineError> {
         let step = self.steps.at(index);
-        let block = &task.workload.batches[self.batch_index].blocks[step.block];
-        let WorkerState { entered, writes, .. } = state;
-        if entered.replace(step.block) != Some(step.block) {
-            runner.set_block(block);
-        }
+        let block = runner.switch_to(&task.workload.batches[self.batch_index].blocks, step.block);
+        let writes = &mut state.writes;
         runner.db().index = index;
         writes.clear();
         let mut marked = Ok(());
