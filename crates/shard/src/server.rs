@@ -68,8 +68,8 @@ impl fmt::Debug for ServerInput {
     }
 }
 
-/// Serves until `is_over` returns true, which is polled at `interval`. Calls `on_listening` with the
-/// bound address: the system chooses the port if `input` has port 0.
+/// Serves until `is_over` returns true, which is polled at `interval`. Calls `on_listening` with
+/// the bound address: the system chooses the port if `input` has port 0.
 ///
 /// # Errors
 /// The address cannot be bound, or the server failed.
