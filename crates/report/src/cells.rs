@@ -1,21 +1,17 @@
 //! The table of a run's cells in the terminal. Each cell and each client has one line, with as many
 //! columns as fit the page.
 
-use unicode_width::UnicodeWidthStr;
 use variant::{Design, ListDuty, Schedule};
 
 use result::{Cell, ClientCell, Estimate, RunResult};
 
 use super::{
     certainty,
-    columns::{self, Column, fitted},
+    columns::{self, Column, Label, headed_table},
     facts::{self, Reading, StoreCells},
-    page::{INDENT, Page, Tone, clip, pad_right},
+    page::{INDENT, Page, Tone},
     units,
 };
-
-/// Maximal width of a cell's label. A longer label is cut.
-pub(super) const MAX_LABEL_WIDTH: usize = 28;
 
 /// Maximal number of blocks whose times are shown for a client.
 const SHOWN_BLOCK_COUNT: usize = 12;
@@ -30,38 +26,20 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     let best = best_per_design(groups);
     let marks = !best.is_empty()
         && best.len() < cells.iter().filter(|cell| facts::time_ms(cell).is_some()).count();
-    let names = clients.iter().map(|client| client.client.clone());
-    let labels: Vec<String> = labels(&cells).into_iter().chain(names).collect();
-    let longest = labels.iter().map(|label| label.width()).max().unwrap_or(0).min(MAX_LABEL_WIDTH);
-    let label_width = longest.min(page.width() / 3);
     let lines = Lines { first: &cells, second: clients };
     let mut all = columns_of_times(reading.time_is_per, &lines);
     all.extend(columns_of_clients(&lines));
     all.extend(columns(&lines));
-    let fitted = fitted(all, page.width() - INDENT - label_width);
-    fitted.heads(page, label_width);
-    let labels: Vec<String> =
-        labels.iter().map(|label| pad_right(&clip(label, label_width), label_width)).collect();
-    let mut index = 0;
-    for StoreCells { store, cells, .. } in groups {
-        if groups.len() > 1 {
-            page.line(Tone::Faint, store.name());
-        }
-        for cell in cells {
-            let is_best = marks && best.iter().any(|best| std::ptr::eq(*best, *cell));
-            let mark = if is_best { "* " } else { "  " };
-            let tone = if is_best { Tone::Strong } else { Tone::Plain };
-            fitted.line(page, tone, &format!("{mark}{}", labels[index]), index);
-            index += 1;
-        }
+    let mut labels = labels(&cells, groups);
+    for (label, cell) in labels.iter_mut().zip(&cells) {
+        label.is_best = marks && best.iter().any(|best| std::ptr::eq(*best, *cell));
     }
-    if !clients.is_empty() && !cells.is_empty() {
-        page.line(Tone::Faint, "clients");
-    }
-    for (index, label) in labels.iter().enumerate().skip(index) {
-        fitted.line(page, Tone::Plain, &format!("  {label}"), index);
-    }
-    fitted.say_left_out(page, longest);
+    labels.extend(clients.iter().enumerate().map(|(index, client)| Label {
+        heading: (index == 0 && !cells.is_empty()).then_some("clients"),
+        is_best: false,
+        text: client.client.clone(),
+    }));
+    headed_table(page, &labels, all);
     legend_of_clients(page, clients);
 }
 
@@ -90,8 +68,16 @@ fn best_per_design<'a>(groups: &[StoreCells<'a>]) -> Vec<&'a Cell> {
         .collect()
 }
 
-pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
-    cells.iter().map(|cell| label(cell, cells)).collect()
+/// The labels of cells, which are in the order of the run's stores. The names of several stores are
+/// headings.
+pub(super) fn labels(cells: &[&Cell], groups: &[StoreCells<'_>]) -> Vec<Label> {
+    let mut last = None;
+    let labels = cells.iter().map(|cell| {
+        let is_first = last.replace(cell.store) != Some(cell.store);
+        let heading = (is_first && groups.len() > 1).then(|| cell.store.name());
+        Label { heading, is_best: false, text: label(cell, cells) }
+    });
+    labels.collect()
 }
 
 /// The design's name, with an addition where `cells` of this design differ in duties, in the list

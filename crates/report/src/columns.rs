@@ -6,12 +6,14 @@ use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    page::{INDENT, Page, Tone, pad_left, pad_right},
+    page::{INDENT, Page, Tone, clip, pad_left, pad_right},
     units::{self, UNKNOWN},
 };
 
 /// Columns of this rank or above are shown only where all columns have room for gaps of 2.
 const EXTRA_RANK: u8 = 10;
+/// Maximal width of a label in a [`headed_table`].
+const MAX_LABEL_WIDTH: usize = 28;
 /// Head of a column of intervals.
 const INTERVAL: &str = "95 %";
 /// Width of the space before each column in a [`line()`].
@@ -259,6 +261,33 @@ pub(super) fn table(page: &mut Page, labels: &[(Tone, &str)], columns: Vec<Colum
         fitted.line(page, *tone, &format!("  {}", pad_right(label, label_width)), index);
     }
     fitted.say_left_out(page, label_width);
+}
+
+/// The label of a line of a [`headed_table`].
+pub(super) struct Label {
+    /// Heading above the line, where one begins.
+    pub(super) heading: Option<&'static str>,
+    /// Whether the line is marked by `*`.
+    pub(super) is_best: bool,
+    pub(super) text: String,
+}
+
+/// Writes a table like [`table`], with headings between its lines. Long labels are cut.
+pub(super) fn headed_table(page: &mut Page, labels: &[Label], columns: Vec<Column>) {
+    let widths = labels.iter().map(|label| label.text.width());
+    let longest = widths.max().unwrap_or(0).min(MAX_LABEL_WIDTH);
+    let label_width = longest.min(page.width() / 3);
+    let fitted = fitted(columns, page.width() - INDENT - label_width);
+    fitted.heads(page, label_width);
+    for (index, Label { heading, is_best, text }) in labels.iter().enumerate() {
+        if let Some(heading) = heading {
+            page.line(Tone::Faint, heading);
+        }
+        let (mark, tone) = if *is_best { ("* ", Tone::Strong) } else { ("  ", Tone::Plain) };
+        let text = pad_right(&clip(text, label_width), label_width);
+        fitted.line(page, tone, &format!("{mark}{text}"), index);
+    }
+    fitted.say_left_out(page, longest);
 }
 
 /// Labels in the plain tone.

@@ -8,17 +8,16 @@ use result::{
 };
 
 use super::{
-    cells::{MAX_LABEL_WIDTH, labels},
-    columns::{Column, fitted},
+    cells::labels,
+    columns::{Column, headed_table},
     facts::{self, Reading},
-    page::{INDENT, Page, Tone, clip, pad_right},
+    page::{INDENT, Page, Tone},
     units,
 };
-use unicode_width::UnicodeWidthStr;
 
 /// Writes the part; nothing for a run on one database.
 pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
-    let (result, groups) = (reading.result, &reading.stores);
+    let result = reading.result;
     let all = reading.cells();
     let cells: Vec<(&Cell, &CellDatabases)> =
         all.iter().filter_map(|cell| Some((*cell, cell.databases.as_ref()?))).collect();
@@ -34,19 +33,8 @@ pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
     );
     page.labelled(Tone::Plain, "built", &text);
     page.gap();
-    let labels = labels(&cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
-    let longest = labels.iter().map(|label| label.width()).max().unwrap_or(0).min(MAX_LABEL_WIDTH);
-    let width = longest.min(page.width() / 3);
-    let fitted = fitted(columns(&cells), page.width() - INDENT - width);
-    fitted.heads(page, width);
-    for (index, (cell, _)) in cells.iter().enumerate() {
-        if groups.len() > 1 && (index == 0 || cells[index - 1].0.store != cell.store) {
-            page.line(Tone::Faint, cell.store.name());
-        }
-        let label = format!("  {}", pad_right(&clip(&labels[index], width), width));
-        fitted.line(page, Tone::Plain, &label, index);
-    }
-    fitted.say_left_out(page, longest);
+    let labels = labels(&cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>(), &reading.stores);
+    headed_table(page, &labels, columns(&cells));
     legend(page, &cells, count);
 }
 
