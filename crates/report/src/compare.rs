@@ -363,8 +363,7 @@ fn cell_figure(cell: &Cell) -> Figure {
         ms_per_batch_ci95: cell.ms_per_batch.ci95,
         mgas_per_s: cell.mgas_per_s.median.filter(|rate| *rate > 0.0),
         device_fraction: cell.device_fraction,
-        time_ratio: None,
-        time_ratio_ci95: None,
+        ..Figure::default()
     }
 }
 
@@ -372,13 +371,10 @@ fn cell_figure(cell: &Cell) -> Figure {
 fn client_figure(client: &ClientCell) -> Figure {
     Figure {
         sample_count: client.counted().len() as u64,
-        database_count: None,
         ms_per_batch: client.ms_per_batch.median,
         ms_per_batch_ci95: client.ms_per_batch.ci95,
         mgas_per_s: client.mgas_per_s.median,
-        device_fraction: None,
-        time_ratio: None,
-        time_ratio_ci95: None,
+        ..Figure::default()
     }
 }
 

@@ -85,7 +85,7 @@ pub struct Row {
 }
 
 /// Figures of a variant or client in one result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// Number of samples after the warm-up.
     pub sample_count: u64,
