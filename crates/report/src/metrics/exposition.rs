@@ -3,28 +3,11 @@
 
 use std::fmt::Write;
 
-/// A family: its name, type and help text.
+/// A family: its name, and the meaning of its values in one line. The name ends with the unit. That
+/// of a counter (a sum over the timed samples of a run) has `_total` after the unit. All other
+/// families are gauges, values at one moment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Metric {
-    /// Name of the family. It ends with the unit; that of a counter has `_total` after the unit.
-    pub(super) name: &'static str,
-    /// Its type: `gauge` or `counter`.
-    pub(super) kind: &'static str,
-    /// Meaning of the values, in one line.
-    pub(super) help: &'static str,
-}
-
-impl Metric {
-    /// A gauge: a value at one moment.
-    pub(super) const fn gauge(name: &'static str, help: &'static str) -> Self {
-        Self { name, kind: "gauge", help }
-    }
-
-    /// A counter: a sum over the timed samples of a run, which only grows during the run.
-    pub(super) const fn counter(name: &'static str, help: &'static str) -> Self {
-        Self { name, kind: "counter", help }
-    }
-}
+pub(super) struct Metric(pub(super) &'static str, pub(super) &'static str);
 
 /// Names of a sample's labels with their values, in the order in which they are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +41,7 @@ impl Exposition {
     /// different labels, so a second one with the same labels is left out.
     pub(super) fn add(&mut self, metric: Metric, labels: &Labels, value: impl Into<Option<f64>>) {
         let Some(value) = value.into().filter(|value| value.is_finite()) else { return };
-        let known = self.families.iter().position(|(family, _)| family.name == metric.name);
+        let known = self.families.iter().position(|(family, _)| family.0 == metric.0);
         let at = known.unwrap_or_else(|| {
             self.families.push((metric, Vec::new()));
             self.families.len() - 1
@@ -71,7 +54,8 @@ impl Exposition {
 
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        for (Metric { name, kind, help }, samples) in &self.families {
+        for (Metric(name, help), samples) in &self.families {
+            let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
             let help = help.replace('\\', r"\\").replace('\n', r"\n");
             // Writing to a `String` does not fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");

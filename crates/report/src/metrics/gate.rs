@@ -10,48 +10,46 @@ use super::{
 };
 use crate::gate::shifts;
 
-const VERDICT: Metric = Metric::gauge(
+const VERDICT: Metric = Metric(
     "stress_gate_verdict",
     "1 for the verdict of the gate, 0 for each other one; error where it failed before it had one.",
 );
-const DURATION: Metric = Metric::gauge("stress_gate_duration_seconds", "How long the gate took.");
-const DELTA: Metric =
-    Metric::gauge("stress_gate_delta_ratio", "The allowed change, as given by --delta.");
-const CHANGE: Metric = Metric::gauge(
+const DURATION: Metric = Metric("stress_gate_duration_seconds", "How long the gate took.");
+const DELTA: Metric = Metric("stress_gate_delta_ratio", "The allowed change, as given by --delta.");
+const CHANGE: Metric = Metric(
     "stress_gate_change_ratio",
     "How much more B takes than A, as a share of A: the estimate.",
 );
-const LOWER: Metric = Metric::gauge(
+const LOWER: Metric = Metric(
     "stress_gate_change_lower_ratio",
     "Lower bound of the change: above the allowed change it is a regression.",
 );
-const UPPER: Metric = Metric::gauge(
+const UPPER: Metric = Metric(
     "stress_gate_change_upper_ratio",
     "Upper bound of the change: below the allowed change it passes.",
 );
-const ALLOWED: Metric = Metric::gauge(
+const ALLOWED: Metric = Metric(
     "stress_gate_allowed_ratio",
     "The allowed change of this figure: delta, or the floor of the metric.",
 );
 const FIGURE_VERDICT: Metric =
-    Metric::gauge("stress_gate_figure_verdict", "A figure with its verdict as a label; always 1.");
-const BASE_SECONDS: Metric =
-    Metric::gauge("stress_gate_base_seconds", "Time of a sample of A, median.");
+    Metric("stress_gate_figure_verdict", "A figure with its verdict as a label; always 1.");
+const BASE_SECONDS: Metric = Metric("stress_gate_base_seconds", "Time of a sample of A, median.");
 const BASE_BYTES: Metric =
-    Metric::gauge("stress_gate_base_bytes", "Bytes that a sample of A read from devices, median.");
+    Metric("stress_gate_base_bytes", "Bytes that a sample of A read from devices, median.");
 const BASE_COUNT: Metric =
-    Metric::gauge("stress_gate_base_count", "Blocks or requests of a sample of A, median.");
-const TO_DECIDE: Metric = Metric::gauge(
+    Metric("stress_gate_base_count", "Blocks or requests of a sample of A, median.");
+const TO_DECIDE: Metric = Metric(
     "stress_gate_values_to_decide",
     "Samples, processes or databases of each side that would decide an open figure.",
 );
-const DELTA_TO_DECIDE: Metric = Metric::gauge(
+const DELTA_TO_DECIDE: Metric = Metric(
     "stress_gate_delta_to_decide_ratio",
     "The delta that noise like this decides in most runs in which nothing differs.",
 );
 const CHANGES: Metric =
-    Metric::gauge("stress_gate_counter_changes", "Exact counters that differ between A and B.");
-const OCTETS: Metric = Metric::gauge("stress_gate_octets", "Octets that were taken of a variant.");
+    Metric("stress_gate_counter_changes", "Exact counters that differ between A and B.");
+const OCTETS: Metric = Metric("stress_gate_octets", "Octets that were taken of a variant.");
 
 const NS_PER_S: f64 = 1e9;
 

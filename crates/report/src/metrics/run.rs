@@ -8,16 +8,15 @@ use super::{
 };
 
 const AGREE: Metric =
-    Metric::gauge("stress_agree", "1 if every sample equals the reference, 0 if one does not.");
-const INTERRUPTED: Metric =
-    Metric::gauge("stress_interrupted", "1 if the run ended before its plan did.");
-const WORKLOAD_GAS: Metric = Metric::gauge("stress_workload_gas", "Gas of the workload.");
-const WORKLOAD_BLOCKS: Metric = Metric::gauge("stress_workload_blocks", "Blocks of the workload.");
+    Metric("stress_agree", "1 if every sample equals the reference, 0 if one does not.");
+const INTERRUPTED: Metric = Metric("stress_interrupted", "1 if the run ended before its plan did.");
+const WORKLOAD_GAS: Metric = Metric("stress_workload_gas", "Gas of the workload.");
+const WORKLOAD_BLOCKS: Metric = Metric("stress_workload_blocks", "Blocks of the workload.");
 const WORKLOAD_BATCHES: Metric =
-    Metric::gauge("stress_workload_batches", "Batches that the blocks are run in.");
+    Metric("stress_workload_batches", "Batches that the blocks are run in.");
 const WORKLOAD_TRANSACTIONS: Metric =
-    Metric::gauge("stress_workload_transactions", "Transactions of the workload.");
-const CEILING: Metric = Metric::gauge(
+    Metric("stress_workload_transactions", "Transactions of the workload.");
+const CEILING: Metric = Metric(
     "stress_device_ceiling_reads_per_second",
     "Random reads of 4 KiB a second that the device gave, before and after the samples.",
 );
@@ -28,11 +27,11 @@ type Estimated = [Metric; 3];
 const fn estimated(median: Metric, low: &'static str, high: &'static str) -> Estimated {
     let of_low = "Lower end of the 95 % confidence interval of that median.";
     let of_high = "Upper end of the 95 % confidence interval of that median.";
-    [median, Metric::gauge(low, of_low), Metric::gauge(high, of_high)]
+    [median, Metric(low, of_low), Metric(high, of_high)]
 }
 
 const BATCH_DURATION: Estimated = estimated(
-    Metric::gauge(
+    Metric(
         "stress_batch_duration_median_seconds",
         "Time of a batch of blocks, median over the samples.",
     ),
@@ -40,31 +39,28 @@ const BATCH_DURATION: Estimated = estimated(
     "stress_batch_duration_ci95_high_seconds",
 );
 const THROUGHPUT: Estimated = estimated(
-    Metric::gauge(
-        "stress_throughput_median_gas_per_second",
-        "Gas a second, median over the samples.",
-    ),
+    Metric("stress_throughput_median_gas_per_second", "Gas a second, median over the samples."),
     "stress_throughput_ci95_low_gas_per_second",
     "stress_throughput_ci95_high_gas_per_second",
 );
 const UTILIZATION: Estimated = estimated(
-    Metric::gauge(
+    Metric(
         "stress_device_utilization_ratio",
         "Block reads a second over the device's rate on the same blocks, median.",
     ),
     "stress_device_utilization_ci95_low_ratio",
     "stress_device_utilization_ci95_high_ratio",
 );
-const SPEEDUP: Metric = Metric::gauge(
+const SPEEDUP: Metric = Metric(
     "stress_speedup_in_order_ratio",
     "Speed as a multiple of that of sequential on the same store.",
 );
-const COLD: Metric = Metric::gauge(
+const COLD: Metric = Metric(
     "stress_cold_proved",
     "1 if it is proved that the state was as cold as asked, 0 if it was not.",
 );
-const SAMPLES: Metric = Metric::counter("stress_samples_total", "Samples, with the warm-up.");
-const WARM_UP: Metric = Metric::counter(
+const SAMPLES: Metric = Metric("stress_samples_total", "Samples, with the warm-up.");
+const WARM_UP: Metric = Metric(
     "stress_warm_up_samples_total",
     "First samples that belong to the warm-up and count for no time.",
 );
@@ -163,7 +159,7 @@ fn add_cell(all: &mut Exposition, labels: &Labels, cell: &Cell) {
     for (name, help, of) in SUMS {
         let sum: Option<u64> = cell.samples.iter().map(of).sum();
         let per_unit = if name.contains("seconds") { NS_PER_S } else { 1.0 };
-        all.add(Metric::counter(name, help), &labels, sum.map(|sum| sum as f64 / per_unit));
+        all.add(Metric(name, help), &labels, sum.map(|sum| sum as f64 / per_unit));
     }
 }
 

@@ -6,23 +6,23 @@ use variant::Design;
 
 use super::exposition::{Exposition, Labels, Metric};
 
-const EXIT_CODE: Metric = Metric::gauge("stress_exit_code", "Exit code of the program.");
-const INFO: Metric = Metric::gauge("stress_info", "The program; always 1.");
+const EXIT_CODE: Metric = Metric("stress_exit_code", "Exit code of the program.");
+const INFO: Metric = Metric("stress_info", "The program; always 1.");
 const START: Metric =
-    Metric::gauge("stress_start_timestamp_seconds", "When it began, in seconds since 1970.");
+    Metric("stress_start_timestamp_seconds", "When it began, in seconds since 1970.");
 const WARNINGS: Metric =
-    Metric::gauge("stress_warnings", "Reasons to doubt the figures, as the result names them.");
-const CLAIM: Metric = Metric::gauge(
+    Metric("stress_warnings", "Reasons to doubt the figures, as the result names them.");
+const CLAIM: Metric = Metric(
     "stress_claim_verdict",
     "A claim of the scenario with its verdict as a label; always 1.",
 );
 const SAMPLE_GAS: Metric =
-    Metric::gauge("stress_sample_gas", "Gas of each sample: the sum of all receipts.");
+    Metric("stress_sample_gas", "Gas of each sample: the sum of all receipts.");
 const SAMPLE_READS: Metric =
-    Metric::gauge("stress_sample_store_reads", "Reads that each sample asked of the store.");
+    Metric("stress_sample_store_reads", "Reads that each sample asked of the store.");
 const SAMPLE_KEYS: Metric =
-    Metric::gauge("stress_sample_keys", "Accounts and slots that the lists of a sample name.");
-const LIST_BYTES: Metric = Metric::gauge(
+    Metric("stress_sample_keys", "Accounts and slots that the lists of a sample name.");
+const LIST_BYTES: Metric = Metric(
     "stress_sample_list_bytes",
     "Encoded length of the lists of a sample, in the form that the variant takes.",
 );

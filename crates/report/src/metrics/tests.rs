@@ -197,7 +197,7 @@ fn a_variants_name_tells_its_store_its_design_and_its_threads() {
 #[test]
 fn a_sample_with_labels_that_are_there_already_is_left_out() {
     let mut all = Exposition::default();
-    let metric = Metric::gauge("a", "Help.");
+    let metric = Metric("a", "Help.");
     let labels = Labels::default().with("x", "1");
     for value in [1.0, 2.0] {
         all.add(metric, &labels, value);
