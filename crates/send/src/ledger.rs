@@ -45,19 +45,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The tally of `count` transactions that are all unsent.
-    const fn unsent(count: u64) -> Self {
-        Self {
-            planned: count,
-            unsent: count,
-            sent: 0,
-            included: 0,
-            reverted: 0,
-            pending: 0,
-            failed: 0,
-        }
-    }
-
     const fn count_of(&mut self, fate: Fate) -> &mut u64 {
         match fate {
             Fate::Unsent => &mut self.unsent,
@@ -143,7 +130,7 @@ pub(crate) struct CountedBlock {
 }
 
 /// Fates of all transactions of a load, and the blocks since its start.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Ledger {
     entries: Vec<Entry>,
     /// Transactions by the hashes of their bytes. A transaction that was signed anew has several
@@ -162,17 +149,14 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    /// Makes the ledger of `count` transactions that are all unsent.
     pub(crate) fn new(count: usize) -> Self {
+        let (planned, unsent) = (count as u64, count as u64);
         Self {
             entries: vec![Entry::default(); count],
             by_hash: HashMap::with_capacity(count),
-            chain: Vec::new(),
-            tally: Tally::unsent(count as u64),
-            twice_count: 0,
-            undone_count: 0,
-            removed_block_count: 0,
-            reorg_count: 0,
-            is_last_removed: false,
+            tally: Tally { planned, unsent, ..Tally::default() },
+            ..Self::default()
         }
     }
 
