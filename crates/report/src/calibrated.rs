@@ -26,6 +26,8 @@ const EXPLAINED_SHARES: RangeInclusive<f64> = 0.5..=2.0;
 const EXPLAINED_RATIO_MIN: f64 = 1.2;
 /// Smallest share of the state root in either time with which the root can be an explanation.
 const ROOT_SHARE_MIN: f64 = 0.1;
+/// Name of the term that is the state root.
+const ROOT: &str = "the root";
 
 /// A workload whose measurement failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,23 +75,14 @@ pub(crate) struct Row<'a> {
     pub(crate) ours: Vec<Option<(&'a Cell, ProgramFigures)>>,
 }
 
-/// A part of a workload's figures that may explain its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Term {
-    Reads,
-    Cpu,
-    Root,
-}
+/// A part of a workload's figures that may explain its time: its name, and its value if known.
+type Term = (&'static str, fn(&ProgramFigures) -> Option<f64>);
 
-impl Term {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Reads => "device reads a key",
-            Self::Cpu => "CPU time",
-            Self::Root => "the root",
-        }
-    }
-}
+const TERMS: [Term; 3] = [
+    ("device reads a key", |of| of.reads_per_key),
+    ("CPU time", |of| of.cpu_ms),
+    (ROOT, |of| of.root_ms),
+];
 
 /// A workload on which the ranks differ.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,9 +93,9 @@ pub(crate) struct RankDifference {
     pub(crate) ranks: [f64; 2],
     /// The client's time over ours, as a multiple of the median of this ratio over all workloads.
     pub(crate) times_usual: f64,
-    /// The term that explains the difference. Its value is the client's value of the term over
-    /// ours, as a multiple of the median ratio.
-    pub(crate) term: Option<(Term, f64)>,
+    /// Name of the term that explains the difference. Its value is the client's value of the term
+    /// over ours, as a multiple of the median ratio.
+    pub(crate) term: Option<(&'static str, f64)>,
 }
 
 /// A design against the client.
@@ -194,15 +187,6 @@ impl ProgramFigures {
         }
     }
 
-    /// The value of a term; `None` where it is not known.
-    const fn term(&self, term: Term) -> Option<f64> {
-        match term {
-            Term::Reads => self.reads_per_key,
-            Term::Cpu => self.cpu_ms,
-            Term::Root => self.root_ms,
-        }
-    }
-
     fn root_share(&self) -> f64 {
         self.root_ms.unwrap_or(0.0) / self.ms
     }
@@ -219,8 +203,8 @@ struct Pair {
 impl Pair {
     /// The client's value of a term over ours. `None` where one of the two values is unknown or
     /// zero.
-    fn ratio(&self, term: Term) -> Option<f64> {
-        let ratio = self.theirs.term(term)? / self.ours.term(term)?;
+    fn ratio(&self, value: fn(&ProgramFigures) -> Option<f64>) -> Option<f64> {
+        let ratio = value(&self.theirs)? / value(&self.ours)?;
         (ratio.is_finite() && ratio > 0.0).then_some(ratio)
     }
 
@@ -269,16 +253,16 @@ fn rank_differences(pairs: &[Pair], times: &[[f64; 2]]) -> Vec<RankDifference> {
 /// Finds the term that explains a time's ratio. Its ratio deviates in the same direction, and about
 /// as far ([`EXPLAINED_SHARES`]). Of several such terms it is the one that deviates furthest.
 /// `None` for a time close to the usual ratio.
-fn term(pair: &Pair, pairs: &[Pair], times_usual: f64) -> Option<(Term, f64)> {
+fn term(pair: &Pair, pairs: &[Pair], times_usual: f64) -> Option<(&'static str, f64)> {
     if times_usual.ln().abs() < EXPLAINED_RATIO_MIN.ln() {
         return None;
     }
-    [Term::Reads, Term::Cpu, Term::Root]
+    TERMS
         .into_iter()
-        .filter_map(|term| {
-            let all: Vec<f64> = pairs.iter().filter_map(|pair| pair.ratio(term)).collect();
-            let own = pair.ratio(term).filter(|_| term != Term::Root || pair.has_root())?;
-            Some((term, own / stats::median(&all)?))
+        .filter_map(|(name, value)| {
+            let all: Vec<f64> = pairs.iter().filter_map(|pair| pair.ratio(value)).collect();
+            let own = pair.ratio(value).filter(|_| name != ROOT || pair.has_root())?;
+            Some((name, own / stats::median(&all)?))
         })
         .filter(|(_, ratio)| EXPLAINED_SHARES.contains(&(ratio.ln() / times_usual.ln())))
         .max_by(|(_, a), (_, b)| a.ln().abs().total_cmp(&b.ln().abs()))
@@ -319,7 +303,7 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((found[0].row, found[0].ranks), (0, [5.5, 1.0]));
         assert_eq!(found[0].times_usual, 10.0);
-        assert_eq!(found[0].term, Some((Term::Cpu, 10.0)));
+        assert_eq!(found[0].term, Some(("CPU time", 10.0)));
     }
 
     #[test]
@@ -329,7 +313,7 @@ mod tests {
         assert_eq!(of(&pairs)[0].term, None);
         pairs[0].theirs.cpu_ms = None;
         pairs[0].theirs.reads_per_key = Some(4.0);
-        assert_eq!(of(&pairs)[0].term, Some((Term::Reads, 4.0)));
+        assert_eq!(of(&pairs)[0].term, Some(("device reads a key", 4.0)));
         // A root of a hundredth of the time is no reason.
         pairs[0].theirs =
             ProgramFigures { root_ms: Some(1.0), reads_per_key: None, ..pairs[0].theirs };
@@ -351,8 +335,8 @@ mod tests {
         for close in [0.84, 0.99, 1.0, 1.01, 1.19] {
             assert_eq!(of(&pairs, close), None, "{close}");
         }
-        assert_eq!(of(&pairs, 1.21), Some((Term::Cpu, 1.25)));
-        assert_eq!(of(&with(0.8), 0.83), Some((Term::Cpu, 0.8)));
+        assert_eq!(of(&pairs, 1.21), Some(("CPU time", 1.25)));
+        assert_eq!(of(&with(0.8), 0.83), Some(("CPU time", 0.8)));
     }
 
     #[test]
@@ -363,8 +347,8 @@ mod tests {
             term(&pairs[0], &pairs, 2.0)
         };
         assert_eq!(of(1.4), None);
-        assert_eq!(of(1.5), Some((Term::Cpu, 1.5)));
-        assert_eq!(of(3.9), Some((Term::Cpu, 3.9)));
+        assert_eq!(of(1.5), Some(("CPU time", 1.5)));
+        assert_eq!(of(3.9), Some(("CPU time", 3.9)));
         assert_eq!(of(4.1), None);
     }
 

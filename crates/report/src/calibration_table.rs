@@ -69,9 +69,7 @@ pub(crate) fn rank_difference_words(figures: &Figures<'_>, difference: &RankDiff
     let name = &figures.rows[difference.row].run.workload.scenario;
     let [theirs, ours] = difference.ranks;
     let why = match difference.term {
-        Some((term, times)) => {
-            format!("which {} explains ({} times)", term.name(), units::ratio(times))
-        }
+        Some((term, times)) => format!("which {term} explains ({} times)", units::ratio(times)),
         None => "which no measured term explains".to_owned(),
     };
     format!(
