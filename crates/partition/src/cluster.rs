@@ -6,11 +6,11 @@ use crate::{hypergraph::Hypergraph, random::Random};
 
 /// Maximum number of vertices of an edge that counts in ratings, since a larger edge takes long to
 /// rate. It gets smaller on coarser levels, once smaller edges have joined its vertices.
-pub(crate) const RATED_VERTEX_COUNT_MAX: usize = 1_000;
+const RATED_VERTEX_COUNT_MAX: usize = 1_000;
 
 /// Rating that an edge distributes over the neighbours of one of its vertices: each of its other
 /// vertices gets an equal part. Large, so that a part is not rounded to 0.
-pub(crate) const EDGE_RATING_SUM: u64 = 1 << 32;
+const EDGE_RATING_SUM: u64 = 1 << 32;
 
 /// Clusters of a hypergraph's vertices.
 #[derive(Debug)]
@@ -37,12 +37,7 @@ pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random)
         if sizes[own as usize] > 1 {
             continue;
         }
-        for edge in graph.edges_of(vertex) {
-            let pins = graph.pins_of(*edge);
-            if pins.len() > RATED_VERTEX_COUNT_MAX {
-                continue;
-            }
-            let rating = EDGE_RATING_SUM / (pins.len() as u64 - 1);
+        for (pins, rating) in rated_edges(graph, vertex) {
             for pin in pins {
                 let cluster = cluster_of[*pin as usize];
                 if ratings[cluster as usize] == 0 {
@@ -69,6 +64,13 @@ pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random)
         }
     }
     numbered(cluster_of)
+}
+
+/// The edges of a vertex that count in ratings: the vertices of each, and its rating.
+pub(crate) fn rated_edges(graph: &Hypergraph, vertex: u32) -> impl Iterator<Item = (&[u32], u64)> {
+    let edges = graph.edges_of(vertex).iter().map(move |edge| graph.pins_of(*edge));
+    let rated = edges.filter(|pins| pins.len() <= RATED_VERTEX_COUNT_MAX);
+    rated.map(|pins| (pins, EDGE_RATING_SUM / (pins.len() as u64 - 1)))
 }
 
 /// Numbers the clusters from 0, in the order of their first vertices.

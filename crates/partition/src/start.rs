@@ -3,10 +3,7 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use crate::{
-    balance::Bounds,
-    cluster::{EDGE_RATING_SUM, RATED_VERTEX_COUNT_MAX},
-    hypergraph::Hypergraph,
-    placement::Placement,
+    balance::Bounds, cluster::rated_edges, hypergraph::Hypergraph, placement::Placement,
     random::Random,
 };
 
@@ -26,8 +23,8 @@ pub(crate) fn scattered<'g>(
 
 /// Fills one shard after the other up to the mean weight. Each shard begins with a random vertex.
 /// The next vertex is always the vertex that shares most edges with the shard's vertices. An edge
-/// with few vertices counts more; an edge of more than [`RATED_VERTEX_COUNT_MAX`] vertices does not
-/// count. The remaining vertices go where the objective grows least.
+/// with few vertices counts more, and a large edge does not count ([`rated_edges`]). The remaining
+/// vertices go where the objective grows least.
 pub(crate) fn grown<'g>(
     graph: &'g Hypergraph,
     bounds: Bounds,
@@ -57,12 +54,7 @@ pub(crate) fn grown<'g>(
             };
             // Below the mean there is room for any vertex.
             placement.put(vertex, shard);
-            for edge in graph.edges_of(vertex) {
-                let pins = graph.pins_of(*edge);
-                if pins.len() > RATED_VERTEX_COUNT_MAX {
-                    continue;
-                }
-                let rating = EDGE_RATING_SUM / (pins.len() as u64 - 1);
+            for (pins, rating) in rated_edges(graph, vertex) {
                 for pin in pins.iter().filter(|pin| !placement.has(**pin)) {
                     pulls[*pin as usize] += rating;
                     near.push((pulls[*pin as usize], Reverse(*pin)));
