@@ -9,7 +9,6 @@ use result::{
     environment::Limit,
     stats::{self, FALSE_ALARM_RATE, LEVEL_COUNT_MIN},
 };
-use variant::{Design, StoreKind};
 
 use crate::{compare, facts, units};
 
@@ -39,9 +38,6 @@ pub(crate) struct Group<'a> {
 /// The times of a variant, in the order of time.
 #[derive(Clone, Debug)]
 pub(crate) struct Series<'a> {
-    pub(crate) variant: &'a str,
-    pub(crate) store: StoreKind,
-    pub(crate) design: Design,
     pub(crate) points: Vec<Point<'a>>,
     pub(crate) changes: Vec<Change>,
 }
@@ -84,43 +80,32 @@ pub fn sorted_by_time(mut results: Vec<Shown>) -> Vec<Shown> {
 /// The groups of `results`, which are in the order of time. A result whose designs disagree is left
 /// out.
 pub(crate) fn groups(results: &[Shown]) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for (index, shown) in results.iter().enumerate() {
-        let Some(run) = shown.run().filter(|_| shown.is_sound()) else { continue };
+    let runs = results.iter().enumerate().filter_map(|(index, shown)| {
+        let run = shown.run().filter(|_| shown.is_sound())?;
         let databases = run.databases.iter().map(|database| &database.workload);
         let works = [&run.workload].into_iter().chain(databases);
         let digests: Vec<&str> = works.map(|work| work.digest.as_str()).collect();
-        let machine = machine(&run.environment);
-        let known =
-            groups.iter().position(|group| group.digests == digests && group.machine == machine);
-        let group_index = known.unwrap_or(groups.len());
-        if known.is_none() {
-            let (results, series) = (Vec::new(), Vec::new());
-            groups.push(Group { workload: &run.workload, digests, machine, results, series });
-        }
-        groups[group_index].results.push(index);
-        add(&mut groups[group_index], index, run);
-    }
+        Some(((digests, machine(&run.environment)), index, run))
+    });
+    let groups = facts::grouped(runs, |(a, ..), (b, ..)| a == b).into_iter();
+    let groups = groups.map(|mut runs| {
+        let points = runs.iter().flat_map(|(_, index, run)| points(*index, run));
+        let series = facts::grouped(points, |a, b| a.cell.variant == b.cell.variant).into_iter();
+        let series = series.map(|points| Series { points, changes: Vec::new() }).collect();
+        let results = runs.iter().map(|(_, index, _)| *index).collect();
+        let ((digests, machine), _, first) = runs.swap_remove(0);
+        Group { workload: &first.workload, digests, machine, results, series }
+    });
+    let mut groups: Vec<_> = groups.collect();
     find_changes(&mut groups);
     groups
 }
 
-/// Adds the cells of a result to the series of their variants.
-fn add<'a>(group: &mut Group<'a>, result: usize, run: &'a RunResult) {
-    for (cell_index, cell) in run.cells.iter().enumerate() {
-        let Some(ms) = facts::time_ms(cell) else { continue };
-        let point = Point { result, cell_index, run, cell, ms };
-        match group.series.iter_mut().find(|series| series.variant == cell.variant) {
-            Some(series) => series.points.push(point),
-            None => group.series.push(Series {
-                variant: &cell.variant,
-                store: cell.store,
-                design: cell.design,
-                points: vec![point],
-                changes: Vec::new(),
-            }),
-        }
-    }
+/// The cells of a result that have a time.
+fn points(result: usize, run: &RunResult) -> impl Iterator<Item = Point<'_>> {
+    run.cells.iter().enumerate().filter_map(move |(cell_index, cell)| {
+        Some(Point { result, cell_index, run, cell, ms: facts::time_ms(cell)? })
+    })
 }
 
 /// Finds the changes of all series. The false alarm rate holds for all series together, so each
@@ -155,7 +140,12 @@ impl Group<'_> {
     }
 }
 
-impl Series<'_> {
+impl<'a> Series<'a> {
+    /// A cell of the variant: that of the first result.
+    pub(crate) fn cell(&self) -> &'a Cell {
+        self.points[0].cell
+    }
+
     /// Ranges of the indices of each level's points.
     pub(crate) fn levels(&self) -> Vec<Range<usize>> {
         levels(self.changes.iter().map(|change| change.at), self.points.len()).collect()

@@ -96,7 +96,7 @@ pub(crate) fn note(judged_count: usize) -> String {
 }
 
 fn variant(page: &mut Page, series: &Series<'_>, ms_per: &str) {
-    page.line(Tone::Strong, series.variant);
+    page.line(Tone::Strong, &series.cell().variant);
     let heads =
         HEADS.map(|(head, _)| if head == TIME_HEAD_PLACEHOLDER { ms_per } else { head }.to_owned());
     page.line(Tone::Faint, &line(heads));

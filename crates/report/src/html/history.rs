@@ -76,7 +76,7 @@ fn change_row(of: &Numbered<'_, '_>, work: &str) -> Vec<String> {
         number.to_string(),
         esc(&units::moment(first.run.started_unix_s)),
         [last, first].map(|of| format!("<code>{}</code>", esc(&commit(of.run)))).join(" → "),
-        format!("<code>{}</code>{work}", esc(series.variant)),
+        format!("<code>{}</code>{work}", esc(&series.cell().variant)),
         format!("{:.3}", change.ratio),
         p_words(change),
         facts.join("<br/>"),
@@ -88,7 +88,7 @@ pub(super) fn charts(groups: &[Group<'_>]) -> Section {
     let all = numbered(groups);
     let mut body = String::new();
     for group in groups {
-        for store in facts::distinct(group.series.iter().map(|series| series.store)) {
+        for store in facts::distinct(group.series.iter().map(|series| series.cell().store)) {
             body.push_str(&chart(group, store, &all));
         }
     }
@@ -110,7 +110,7 @@ fn position(group: &Group<'_>, result: usize) -> f64 {
 }
 
 fn chart(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> String {
-    let drawn: Vec<_> = group.series.iter().filter(|series| series.store == store).collect();
+    let drawn: Vec<_> = group.series.iter().filter(|series| series.cell().store == store).collect();
     let runs = drawn.iter().flat_map(|series| &series.points);
     let mut named: Vec<(f64, String)> =
         runs.map(|point| (position(group, point.result), commit(point.run))).collect();
@@ -134,7 +134,9 @@ fn chart(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> S
 /// same two results share a line, which names all their numbers.
 fn guides(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> Vec<Guide> {
     let mut all: Vec<(f64, String)> = Vec::new();
-    let own = changes.iter().filter(|of| std::ptr::eq(of.group, group) && of.series.store == store);
+    let own = changes
+        .iter()
+        .filter(|of| std::ptr::eq(of.group, group) && of.series.cell().store == store);
     for of in own {
         let [before, after] =
             [of.change.at - 1, of.change.at].map(|at| of.series.points[at].result);
@@ -155,7 +157,7 @@ fn line(group: &Group<'_>, series: &history::Series<'_>) -> Series {
         let ends = interval!(cell, ms_per_batch.ci95).map(|ends| ends.map(|end| end.value));
         let words = format!(
             "{} at commit {}, {}: {} ms per batch",
-            series.variant,
+            series.cell().variant,
             commit(of.run),
             units::moment(of.run.started_unix_s),
             units::plain(figure.value)
@@ -167,8 +169,9 @@ fn line(group: &Group<'_>, series: &history::Series<'_>) -> Series {
             });
         Some(Point { x: position(group, of.result), figure, ends, words, is_joined })
     });
-    let (_, name) = series.variant.split_once('/').unwrap_or(("", series.variant));
-    Series { name: name.to_owned(), design: series.design, points: points.collect() }
+    let Cell { variant, design, .. } = series.cell();
+    let (_, name) = variant.split_once('/').unwrap_or(("", variant.as_str()));
+    Series { name: name.to_owned(), design: *design, points: points.collect() }
 }
 
 /// The cell of a point, with its place in the result.
