@@ -4,7 +4,7 @@
 
 use std::{thread, time::Duration};
 
-use generator::import::rpc::{Call, Refusal, Rpc, Silence};
+use generator::import::rpc::{Call, NoAnswer, Refusal, Rpc};
 use send::{BlockingClient, HttpAnswer, HttpError, HttpLimits, shown};
 use serde_json::{Value, json};
 
@@ -77,11 +77,11 @@ impl<'a> HttpNode<'a> {
     }
 
     /// Sends a request. Repeats it after a failed connection, or if a gateway asks to wait.
-    fn send(&self, request: &Value) -> Result<HttpAnswer, Silence> {
+    fn send(&self, request: &Value) -> Result<HttpAnswer, NoAnswer> {
         let mut pauses = PAUSES.into_iter();
         loop {
             if interrupt::happened() {
-                return Err(Silence::Stopped);
+                return Err(NoAnswer::Stopped);
             }
             let tried = self.client.post(&self.url, request.to_string(), None);
             let is_retried = match &tried {
@@ -92,7 +92,7 @@ impl<'a> HttpNode<'a> {
             };
             match pauses.next().filter(|_| is_retried) {
                 Some(pause) => thread::sleep(pause),
-                None => return tried.map_err(|error| silence(&error)),
+                None => return tried.map_err(|error| no_answer(&error)),
             }
         }
     }
@@ -103,7 +103,7 @@ impl Rpc for HttpNode<'_> {
         &self.name
     }
 
-    fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+    fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, NoAnswer> {
         let requests: Vec<Value> = calls
             .iter()
             .enumerate()
@@ -140,7 +140,7 @@ pub fn name_of(url: &str) -> anyhow::Result<String> {
 }
 
 /// Makes the error for a missing answer, with its remedy.
-fn silence(error: &HttpError) -> Silence {
+fn no_answer(error: &HttpError) -> NoAnswer {
     let what = match error {
         HttpError::TooLong(most) => {
             format!("the answer has more than {}", progress::bytes(*most as u64))
@@ -155,22 +155,22 @@ fn silence(error: &HttpError) -> Silence {
         HttpError::TooLong(_) => "import fewer blocks at a time",
         HttpError::Refused(_) => OTHER_URL,
     };
-    Silence::Failed { what, remedy: remedy.to_owned() }
+    NoAnswer::Failed { what, remedy: remedy.to_owned() }
 }
 
 /// Makes the error for an answer that does not fit the calls.
-fn unreadable(answer: &HttpAnswer, what: &str) -> Silence {
+fn unreadable(answer: &HttpAnswer, what: &str) -> NoAnswer {
     let text = String::from_utf8_lossy(&answer.body);
     let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
     if shown.len() < text.len() {
         shown.push('…');
     }
     let what = format!("{what} (HTTP status {}): {shown:?}", answer.status);
-    Silence::Failed { what, remedy: OTHER_URL.to_owned() }
+    NoAnswer::Failed { what, remedy: OTHER_URL.to_owned() }
 }
 
 /// Returns the answers to calls 0 to `count` − 1. A node may send them in any order.
-fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusal>>, NoAnswer> {
     let value = serde_json::from_slice(&answer.body);
     let value: Value = value.map_err(|_| unreadable(answer, "the answer is no JSON"))?;
     let items = match value {
@@ -215,7 +215,7 @@ fn refusal(item: &Value) -> Option<Refusal> {
 mod tests {
     use super::*;
 
-    fn of(body: &str, count: usize) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+    fn of(body: &str, count: usize) -> Result<Vec<Result<Value, Refusal>>, NoAnswer> {
         answers(&HttpAnswer { status: 200, body: body.as_bytes().to_vec() }, count)
     }
 
@@ -277,7 +277,7 @@ mod tests {
             ("[1]", 1, "neither result nor error"),
             ("7", 1, "neither result nor error"),
         ] {
-            let Err(Silence::Failed { what, .. }) = of(body, count) else { panic!("{body}") };
+            let Err(NoAnswer::Failed { what, .. }) = of(body, count) else { panic!("{body}") };
             assert!(what.contains(word) && what.contains("status 200"), "{what}");
             assert!(what.len() < 300, "{what}");
         }

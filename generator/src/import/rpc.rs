@@ -43,7 +43,7 @@ pub struct Refusal {
 
 /// Reason for a missing answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Silence {
+pub enum NoAnswer {
     /// The connection failed, or the node sent no answer that can be read.
     Failed {
         /// The failure.
@@ -63,8 +63,8 @@ pub trait Rpc {
     /// Sends `calls` in one request, and returns an answer to each call, in order.
     ///
     /// # Errors
-    /// [`Silence`] if a call has no answer.
-    fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence>;
+    /// [`NoAnswer`] if a call has no answer.
+    fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, NoAnswer>;
 }
 
 /// The wanted blocks of a node, and their fork.

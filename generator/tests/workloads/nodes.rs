@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use alloy_primitives::B256;
 use generator::import::{
     self,
-    rpc::{BlockName, Call, Refusal, Rpc, Silence, Wanted},
+    rpc::{BlockName, Call, NoAnswer, Refusal, Rpc, Wanted},
 };
 use serde_json::{Value, json};
 use workload::Fork;
@@ -26,7 +26,7 @@ impl Rpc for ChangedNode<'_> {
         "node"
     }
 
-    fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+    fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, NoAnswer> {
         let newest = self.blocks.len() - 1;
         let answer = |call: &Call| {
             let mut answer = match (call.method, call.params[0].as_str()) {

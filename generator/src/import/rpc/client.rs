@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     super::{ImportError, json::Json},
-    Call, Refusal, Rpc, Silence,
+    Call, NoAnswer, Refusal, Rpc,
 };
 use crate::reference::ReferenceError;
 
@@ -139,8 +139,8 @@ impl<'a> RpcClient<'a> {
     fn send(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, ImportError> {
         let answers = match self.rpc.call(calls) {
             Ok(answers) => answers,
-            Err(Silence::Stopped) => return Err(ReferenceError::Cancelled.into()),
-            Err(Silence::Failed { what, remedy }) => {
+            Err(NoAnswer::Stopped) => return Err(ReferenceError::Cancelled.into()),
+            Err(NoAnswer::Failed { what, remedy }) => {
                 return Err(self.error(&calls[0], what, remedy));
             }
         };

@@ -206,7 +206,7 @@ mod tests {
     use serde_json::Value;
 
     use super::{
-        super::{Call, Refusal, Rpc, Silence},
+        super::{Call, NoAnswer, Refusal, Rpc},
         *,
     };
 
@@ -218,7 +218,7 @@ mod tests {
             "node"
         }
 
-        fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+        fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, NoAnswer> {
             Ok(calls.iter().map(|_| Ok(self.0.clone())).collect())
         }
     }
