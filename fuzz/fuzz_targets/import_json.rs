@@ -2,7 +2,7 @@
 //! Files stand one behind the other, with a zero byte between them.
 #![no_main]
 
-use generator::import::{self, Kind, Set, Text, TransitionInput};
+use generator::import::{self, FileSet, Kind, Text, TransitionInput};
 use libfuzzer_sys::fuzz_target;
 use workload::Fork;
 
@@ -20,9 +20,9 @@ fuzz_target!(|bytes: &[u8]| {
         found.map(|(text, _)| Text { name: "fuzz.json", text })
     };
     let result = of(Kind::Outcome);
-    match Set::of(&named) {
-        Ok(Set::Tests) => drop(import::each_blockchain_test("fuzz.json", files[0].0)),
-        Ok(Set::Transition) => {
+    match FileSet::of(&named) {
+        Ok(FileSet::Tests) => drop(import::each_blockchain_test("fuzz.json", files[0].0)),
+        Ok(FileSet::Transition) => {
             let input = match (of(Kind::Alloc), of(Kind::Env), of(Kind::Transactions)) {
                 (Some(alloc), Some(env), Some(txs)) => TransitionInput::Files { alloc, env, txs },
                 _ => TransitionInput::Whole(of(Kind::Transition).expect("the set is whole")),
@@ -31,11 +31,11 @@ fuzz_target!(|bytes: &[u8]| {
                 drop(import::transition(input, result, fork, 1));
             }
         }
-        Ok(Set::Witness) => {
+        Ok(FileSet::Witness) => {
             if let (Some(block), Some(witness)) = (of(Kind::Block), of(Kind::Witness)) {
                 drop(import::witness(block, witness, None, 1));
             }
         }
-        Ok(Set::Chain | Set::Payloads) | Err(_) => {}
+        Ok(FileSet::Chain | FileSet::Payloads) | Err(_) => {}
     }
 });

@@ -39,7 +39,7 @@ pub use kind::Kind;
 pub use lists::{FoundList, list_by_reference, lists};
 pub use payloads::payloads;
 pub use rpc::{blocks as rpc_blocks, witness};
-pub use set::Set;
+pub use set::FileSet;
 pub use state::state_after;
 pub use t8n::{Text, TransitionInput, transition};
 

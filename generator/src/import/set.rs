@@ -7,7 +7,7 @@ use super::{ImportError, kind::Kind};
 
 /// A set of files that together describe blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Set {
+pub enum FileSet {
     /// A file of tests, of which one is imported.
     Tests,
     /// The files of a block of the state transition tool (t8n).
@@ -28,7 +28,7 @@ const fn once(kind: Kind) -> Part {
     (kind, 1..=1)
 }
 
-impl Set {
+impl FileSet {
     /// Finds the set that files with these names and kinds make. A file of a kind that only one set
     /// has decides for that set. All files of the set must then be there, and no others.
     ///
@@ -90,23 +90,23 @@ impl Set {
 mod tests {
     use super::*;
 
-    fn of(kinds: &[Kind]) -> Result<Set, String> {
+    fn of(kinds: &[Kind]) -> Result<FileSet, String> {
         let files = kinds.iter().enumerate();
         let files: Vec<_> = files.map(|(index, kind)| (format!("f{index}"), *kind)).collect();
-        Set::of(&files).map_err(|error| error.to_string())
+        FileSet::of(&files).map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_set_is_whole_and_its_faults_are_told_together() {
         use Kind::*;
         for (kinds, set) in [
-            (&[Tests][..], Set::Tests),
-            (&[Chain, Genesis], Set::Chain),
-            (&[Payloads, Genesis, Payloads], Set::Payloads),
-            (&[Env, Transactions, Alloc, Outcome], Set::Transition),
-            (&[Alloc, Env, Transactions], Set::Transition),
-            (&[Transition, Outcome], Set::Transition),
-            (&[Witness, Block], Set::Witness),
+            (&[Tests][..], FileSet::Tests),
+            (&[Chain, Genesis], FileSet::Chain),
+            (&[Payloads, Genesis, Payloads], FileSet::Payloads),
+            (&[Env, Transactions, Alloc, Outcome], FileSet::Transition),
+            (&[Alloc, Env, Transactions], FileSet::Transition),
+            (&[Transition, Outcome], FileSet::Transition),
+            (&[Witness, Block], FileSet::Witness),
         ] {
             assert_eq!(of(kinds), Ok(set));
         }

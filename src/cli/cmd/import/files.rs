@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use generator::import::{self, Imported, Kind, Set, TransitionInput};
+use generator::import::{self, FileSet, Imported, Kind, TransitionInput};
 
 use super::{
     chain::{self, BlockRange},
@@ -82,21 +82,21 @@ pub(super) fn import(args: &FilesArgs, progress: &Progress) -> Result<Code, Fail
         paths => paths.to_vec(),
     };
     let files = Files::new(paths)?;
-    let set = Set::of(&files.kinds).map_err(failure)?;
+    let set = FileSet::of(&files.kinds).map_err(failure)?;
     check_options(args, set)?;
     // A file that cannot be written is an error before the work, not after it.
     let output = args.to.file()?;
     let wanted = args.blocks.unwrap_or_default();
     let imported = match set {
-        Set::Tests => spec_tests::import_test(args.case.as_deref(), &files.paths[0])?,
-        Set::Transition => transition(args, &files)?,
-        Set::Witness => witness(args, &files)?,
-        Set::Chain => chain::import_rlp(&files, wanted, progress)?,
-        Set::Payloads => chain::import_payloads(&files, wanted, progress)?,
+        FileSet::Tests => spec_tests::import_test(args.case.as_deref(), &files.paths[0])?,
+        FileSet::Transition => transition(args, &files)?,
+        FileSet::Witness => witness(args, &files)?,
+        FileSet::Chain => chain::import_rlp(&files, wanted, progress)?,
+        FileSet::Payloads => chain::import_payloads(&files, wanted, progress)?,
     };
     let written = write(imported, output, args.batch, progress);
     let said = written.map_err(|failure| match set {
-        Set::Transition => with_root_hint(failure),
+        FileSet::Transition => with_root_hint(failure),
         _ => failure,
     });
     terminal::out(&said?);
@@ -121,12 +121,12 @@ fn check_words(files: &[PathBuf]) -> Result<(), Failure> {
 }
 
 /// Refuses options that have no meaning for files of this set.
-fn check_options(args: &FilesArgs, set: Set) -> Result<(), Failure> {
+fn check_options(args: &FilesArgs, set: FileSet) -> Result<(), Failure> {
     const RULES: &str = "is for t8n files, and for a block beside its witness";
-    let has_chain = matches!(set, Set::Chain | Set::Payloads);
-    let names_rules = matches!(set, Set::Transition | Set::Witness);
+    let has_chain = matches!(set, FileSet::Chain | FileSet::Payloads);
+    let names_rules = matches!(set, FileSet::Transition | FileSet::Witness);
     let options = [
-        (args.case.is_some(), "--case", set == Set::Tests, "chooses one of several tests"),
+        (args.case.is_some(), "--case", set == FileSet::Tests, "chooses one of several tests"),
         (args.blocks.is_some(), "--blocks", has_chain, "is for a chain and for payloads"),
         (args.fork.is_some(), "--fork", names_rules, RULES),
         (args.chain_id.is_some(), "--chain-id", names_rules, RULES),
