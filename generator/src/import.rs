@@ -35,7 +35,7 @@ use crate::reference::ReferenceError;
 pub use blockchain_test::{NamedTest, blockchain_tests, each_blockchain_test};
 pub use chain::{Stream, chain};
 pub use complete::{complete, in_batches};
-pub use kind::Kind;
+pub use kind::InputKind;
 pub use lists::{FoundList, list_by_reference, lists};
 pub use payloads::payloads;
 pub use rpc::{blocks as rpc_blocks, witness};

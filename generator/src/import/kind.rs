@@ -25,7 +25,7 @@ const HEX_DIGITS: usize = 64;
 
 /// A kind of file that is imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum InputKind {
     /// `blockchain_test` or `blockchain_test_engine`, with one or several tests.
     Tests,
     /// A chain's configuration, and the state and the header of block 0.
@@ -50,7 +50,7 @@ pub enum Kind {
     Outcome,
 }
 
-impl Kind {
+impl InputKind {
     /// Returns a name of this kind for users.
     pub const fn name(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ impl Kind {
 }
 
 /// The kind of a file, or a description of a file that cannot be imported.
-type Known = Result<Kind, String>;
+type Known = Result<InputKind, String>;
 
 /// Recognises binary files, pages of HTML or XML, and empty files by their first bytes; `None` for
 /// any other file.
@@ -134,7 +134,7 @@ fn binary_kind(head: &[u8]) -> Option<Known> {
     }
     if head[0] >= alloy_rlp::EMPTY_LIST_CODE {
         return Some(match rlp_kind(head) {
-            Some(Kind::Chain) => Ok(Kind::Chain),
+            Some(InputKind::Chain) => Ok(InputKind::Chain),
             Some(_) => Err("transactions as binary RLP; write them as hex".to_owned()),
             None => Err("binary, and no RLP of blocks".to_owned()),
         });
@@ -152,7 +152,7 @@ fn hex_kind(head: &[u8]) -> Option<Known> {
     let bytes = alloy_primitives::hex::decode(&digits[..count & !1]).unwrap_or_default();
     Some(match rlp_kind(&bytes) {
         // Hex is read as one block.
-        Some(Kind::Chain) => Ok(Kind::Block),
+        Some(InputKind::Chain) => Ok(InputKind::Block),
         Some(kind) => Ok(kind),
         None => Err("hex, and no RLP of transactions".to_owned()),
     })
@@ -160,17 +160,17 @@ fn hex_kind(head: &[u8]) -> Option<Known> {
 
 /// Tells the RLP of blocks from that of transactions by the first items of the lists; `None` if it
 /// is neither.
-fn rlp_kind(head: &[u8]) -> Option<Kind> {
+fn rlp_kind(head: &[u8]) -> Option<InputKind> {
     let (items, _) = list_items(head)?;
     match list_items(items) {
         // A block's first item is its header, which begins with a hash of 32 bytes.
-        Some(([0xa0, ..], is_long)) => is_long.then_some(Kind::Chain),
+        Some(([0xa0, ..], is_long)) => is_long.then_some(InputKind::Chain),
         // An address of 20 bytes comes first in a block-level access list.
         Some(([0x94, ..], _)) => None,
-        Some(_) => Some(Kind::Transactions),
+        Some(_) => Some(InputKind::Transactions),
         // Transactions of types 1 to 4 are byte strings in the list.
         None => match items.first() {
-            None | Some(0xb8..=0xbf) => Some(Kind::Transactions),
+            None | Some(0xb8..=0xbf) => Some(InputKind::Transactions),
             Some(_) => None,
         },
     }
@@ -218,22 +218,22 @@ impl Outline {
         if self.shape != Shape::Object {
             return match self.entries.first().map(|(_, first)| first) {
                 None if self.shape == Shape::Other => Err("no JSON object or array".to_owned()),
-                None => Ok(Kind::Transactions),
-                Some(first) if first.is_call_or_payload() => Ok(Kind::Payloads),
+                None => Ok(InputKind::Transactions),
+                Some(first) if first.is_call_or_payload() => Ok(InputKind::Payloads),
                 Some(first) if first.has(&["nonce"]) && !first.has(&["parentHash"]) => {
-                    Ok(Kind::Transactions)
+                    Ok(InputKind::Transactions)
                 }
                 Some(first) if first.has(&["address"]) => Err(ACCESS_LIST.to_owned()),
                 Some(_) => Err("a JSON array of something else than transactions".to_owned()),
             };
         }
         if self.is_call_or_payload() {
-            return Ok(Kind::Payloads);
+            return Ok(InputKind::Payloads);
         }
         match self.at("result") {
             // If the result is a text, it is the RLP of a block (debug_getRawBlock).
             Some(result) if result.shape == Shape::Other && self.has(&["jsonrpc"]) => {
-                return Ok(Kind::Block);
+                return Ok(InputKind::Block);
             }
             Some(result) => {
                 if let Ok(kind) = result.kind() {
@@ -243,17 +243,17 @@ impl Outline {
             None => {}
         }
         for (keys, kind) in [
-            (&["config", "alloc"][..], Kind::Genesis),
-            (&["alloc", "env"], Kind::Transition),
-            (&["alloc", "result"], Kind::Outcome),
-            (&["state", "codes"], Kind::Witness),
-            (&["parentHash", "stateRoot"], Kind::Block),
-            (&["currentNumber"], Kind::Env),
-            (&["currentTimestamp"], Kind::Env),
-            (&["currentCoinbase"], Kind::Env),
-            (&["stateRoot", "txRoot"], Kind::Outcome),
-            (&["stateRoot", "logsHash"], Kind::Outcome),
-            (&["gasUsed", "receipts"], Kind::Outcome),
+            (&["config", "alloc"][..], InputKind::Genesis),
+            (&["alloc", "env"], InputKind::Transition),
+            (&["alloc", "result"], InputKind::Outcome),
+            (&["state", "codes"], InputKind::Witness),
+            (&["parentHash", "stateRoot"], InputKind::Block),
+            (&["currentNumber"], InputKind::Env),
+            (&["currentTimestamp"], InputKind::Env),
+            (&["currentCoinbase"], InputKind::Env),
+            (&["stateRoot", "txRoot"], InputKind::Outcome),
+            (&["stateRoot", "logsHash"], InputKind::Outcome),
+            (&["gasUsed", "receipts"], InputKind::Outcome),
         ] {
             if self.has(keys) {
                 return Ok(kind);
@@ -261,13 +261,13 @@ impl Outline {
         }
         let has_addresses = self.entries.iter().all(|(key, _)| is_address(key));
         if has_addresses && !self.entries.is_empty() {
-            return Ok(Kind::Alloc);
+            return Ok(InputKind::Alloc);
         }
         let test_keys = ["engineNewPayloads", "genesisBlockHeader", "network", "blocks"];
         let mut cases = self.entries.iter().map(|(_, case)| case);
         if cases.any(|case| test_keys.iter().any(|key| case.has(&[key])) && !case.has(&["expect"]))
         {
-            return Ok(Kind::Tests);
+            return Ok(InputKind::Tests);
         }
         Err(self.describe_other())
     }

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{ImportError, kind::Kind};
+use super::{ImportError, kind::InputKind};
 
 /// A set of files that together describe blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +21,10 @@ pub enum FileSet {
 }
 
 /// A kind of file in a set, and the allowed number of its files.
-type Part = (Kind, RangeInclusive<usize>);
+type Part = (InputKind, RangeInclusive<usize>);
 
 /// Returns the part that is exactly one file of this kind.
-const fn once(kind: Kind) -> Part {
+const fn once(kind: InputKind) -> Part {
     (kind, 1..=1)
 }
 
@@ -34,22 +34,22 @@ impl FileSet {
     ///
     /// # Errors
     /// [`ImportError::Set`] with all missing kinds and all surplus files.
-    pub fn of(files: &[(String, Kind)]) -> Result<Self, ImportError> {
+    pub fn of(files: &[(String, InputKind)]) -> Result<Self, ImportError> {
         let count_of = |kind| files.iter().filter(|(_, known)| *known == kind).count();
         let has = |kind| count_of(kind) > 0;
-        let (set, parts): (Self, Vec<Part>) = if has(Kind::Tests) {
-            (Self::Tests, vec![once(Kind::Tests)])
-        } else if has(Kind::Payloads) {
-            (Self::Payloads, vec![once(Kind::Genesis), (Kind::Payloads, 1..=usize::MAX)])
-        } else if has(Kind::Chain) || has(Kind::Genesis) {
-            (Self::Chain, vec![once(Kind::Genesis), once(Kind::Chain)])
-        } else if has(Kind::Witness) || has(Kind::Block) {
-            (Self::Witness, vec![once(Kind::Block), once(Kind::Witness)])
-        } else if has(Kind::Transition) {
-            (Self::Transition, vec![once(Kind::Transition), (Kind::Outcome, 0..=1)])
+        let (set, parts): (Self, Vec<Part>) = if has(InputKind::Tests) {
+            (Self::Tests, vec![once(InputKind::Tests)])
+        } else if has(InputKind::Payloads) {
+            (Self::Payloads, vec![once(InputKind::Genesis), (InputKind::Payloads, 1..=usize::MAX)])
+        } else if has(InputKind::Chain) || has(InputKind::Genesis) {
+            (Self::Chain, vec![once(InputKind::Genesis), once(InputKind::Chain)])
+        } else if has(InputKind::Witness) || has(InputKind::Block) {
+            (Self::Witness, vec![once(InputKind::Block), once(InputKind::Witness)])
+        } else if has(InputKind::Transition) {
+            (Self::Transition, vec![once(InputKind::Transition), (InputKind::Outcome, 0..=1)])
         } else {
-            let input = [Kind::Alloc, Kind::Env, Kind::Transactions].map(once);
-            (Self::Transition, [&input[..], &[(Kind::Outcome, 0..=1)]].concat())
+            let input = [InputKind::Alloc, InputKind::Env, InputKind::Transactions].map(once);
+            (Self::Transition, [&input[..], &[(InputKind::Outcome, 0..=1)]].concat())
         };
         let missing = parts.iter().filter(|(kind, range)| count_of(*kind) < *range.start());
         let missing: Vec<_> = missing.map(|(kind, _)| set.words(*kind)).collect();
@@ -78,9 +78,9 @@ impl FileSet {
     }
 
     /// Returns the name of a kind of file in this set, for errors.
-    const fn words(self, kind: Kind) -> &'static str {
+    const fn words(self, kind: InputKind) -> &'static str {
         match (self, kind) {
-            (Self::Chain, Kind::Chain) => "blocks of it (a chain as RLP, or Engine payloads)",
+            (Self::Chain, InputKind::Chain) => "blocks of it (a chain as RLP, or Engine payloads)",
             _ => kind.name(),
         }
     }
@@ -90,7 +90,7 @@ impl FileSet {
 mod tests {
     use super::*;
 
-    fn of(kinds: &[Kind]) -> Result<FileSet, String> {
+    fn of(kinds: &[InputKind]) -> Result<FileSet, String> {
         let files = kinds.iter().enumerate();
         let files: Vec<_> = files.map(|(index, kind)| (format!("f{index}"), *kind)).collect();
         FileSet::of(&files).map_err(|error| error.to_string())
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_set_is_whole_and_its_faults_are_told_together() {
-        use Kind::*;
+        use InputKind::*;
         for (kinds, set) in [
             (&[Tests][..], FileSet::Tests),
             (&[Chain, Genesis], FileSet::Chain),

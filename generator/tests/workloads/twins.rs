@@ -7,7 +7,7 @@ use std::{fs, num::NonZeroU64, path::Path};
 use alloy_primitives::{B256, Bytes, hex};
 use generator::{
     export::{self, Accounts, Chain, Lists, TestFormat},
-    import::{self, ImportError, Imported, Kind},
+    import::{self, ImportError, Imported, InputKind},
 };
 use serde_json::{Value, json};
 use workload::{Fork, TxType, Workload};
@@ -145,13 +145,19 @@ fn a_payload_that_must_be_refused_is_refused_for_that_reason() {
 }
 
 /// The files of an export and of the transition tool, each with its kind.
-fn files() -> Vec<(Kind, Vec<u8>)> {
+fn files() -> Vec<(InputKind, Vec<u8>)> {
     let chain = chain(Fork::Amsterdam);
     let one = NonZeroU64::MIN;
-    let mut files: Vec<(Kind, Vec<u8>)> =
-        [Kind::Tests, Kind::Tests, Kind::Chain, Kind::Chain, Kind::Payloads, Kind::Genesis]
-            .map(|kind| (kind, Vec::new()))
-            .into();
+    let mut files: Vec<(InputKind, Vec<u8>)> = [
+        InputKind::Tests,
+        InputKind::Tests,
+        InputKind::Chain,
+        InputKind::Chain,
+        InputKind::Payloads,
+        InputKind::Genesis,
+    ]
+    .map(|kind| (kind, Vec::new()))
+    .into();
     export::eest(&chain, TestFormat::Blocks, &mut files[0].1).unwrap();
     export::eest(&chain, TestFormat::Engine, &mut files[1].1).unwrap();
     export::rlp(&chain, Lists::With, &mut files[2].1).unwrap();
@@ -167,25 +173,25 @@ fn files() -> Vec<(Kind, Vec<u8>)> {
     let rlp: String = serde_json::from_slice(&read("txs.rlp")).unwrap();
     let call = json!({"jsonrpc": "2.0", "method": "engine_newPayloadV5", "params": []});
     files.extend([
-        (Kind::Alloc, read("alloc.json")),
-        (Kind::Env, read("env.json")),
-        (Kind::Transactions, read("txs.json")),
-        (Kind::Transactions, read("txs.rlp")),
-        (Kind::Transactions, rlp.into_bytes()),
-        (Kind::Transactions, b" [ ]\n".to_vec()),
-        (Kind::Outcome, read("result.json")),
-        (Kind::Transition, whole.to_string().into_bytes()),
-        (Kind::Outcome, output.to_string().into_bytes()),
+        (InputKind::Alloc, read("alloc.json")),
+        (InputKind::Env, read("env.json")),
+        (InputKind::Transactions, read("txs.json")),
+        (InputKind::Transactions, read("txs.rlp")),
+        (InputKind::Transactions, rlp.into_bytes()),
+        (InputKind::Transactions, b" [ ]\n".to_vec()),
+        (InputKind::Outcome, read("result.json")),
+        (InputKind::Transition, whole.to_string().into_bytes()),
+        (InputKind::Outcome, output.to_string().into_bytes()),
         (
-            Kind::Block,
+            InputKind::Block,
             json!({"parentHash": "0x", "miner": "0x", "stateRoot": "0x"}).to_string().into(),
         ),
-        (Kind::Block, json!({"jsonrpc": "2.0", "id": 1, "result": "0xf9"}).to_string().into()),
+        (InputKind::Block, json!({"jsonrpc": "2.0", "id": 1, "result": "0xf9"}).to_string().into()),
         (
-            Kind::Witness,
+            InputKind::Witness,
             json!({"jsonrpc": "2.0", "result": {"state": [], "codes": []}}).to_string().into(),
         ),
-        (Kind::Payloads, json!([call]).to_string().into_bytes()),
+        (InputKind::Payloads, json!([call]).to_string().into_bytes()),
     ]);
     files
 }
@@ -194,15 +200,15 @@ fn files() -> Vec<(Kind, Vec<u8>)> {
 fn each_kind_of_file_is_told_by_its_content_also_where_its_end_is_missing() {
     for (kind, content) in files() {
         let shown = String::from_utf8_lossy(&content[..content.len().min(80)]).into_owned();
-        assert_eq!(Kind::of("a", content.as_slice()).unwrap(), kind, "{shown}");
+        assert_eq!(InputKind::of("a", content.as_slice()).unwrap(), kind, "{shown}");
         let pretty = serde_json::from_slice::<Value>(&content)
             .and_then(|json| serde_json::to_vec_pretty(&json));
         if let Ok(pretty) = pretty {
-            assert_eq!(Kind::of("a", pretty.as_slice()).unwrap(), kind, "{shown}");
+            assert_eq!(InputKind::of("a", pretty.as_slice()).unwrap(), kind, "{shown}");
         }
         // A cut file is of its kind, or no JSON.
         for length in [1, 2, 5, 30, 200, 5_000, content.len().saturating_sub(2)] {
-            match Kind::of("a", &content[..length.min(content.len())]) {
+            match InputKind::of("a", &content[..length.min(content.len())]) {
                 Ok(cut) if length > 200 => assert_eq!(cut, kind, "{shown}"),
                 Ok(_) | Err(ImportError::Json { .. } | ImportError::Kind { .. }) => {}
                 Err(error) => panic!("{shown}: {error}"),
@@ -239,12 +245,12 @@ fn a_file_of_another_kind_is_named_by_what_it_seems_to_be() {
         (vec![0, 1, 2], "binary"),
         (vec![0xf9, 0, 4, 0xc3, 1, 2, 3], "transactions as binary RLP"),
     ] {
-        let error = Kind::of("a.file", content.as_slice()).unwrap_err();
+        let error = InputKind::of("a.file", content.as_slice()).unwrap_err();
         assert!(matches!(error, ImportError::Kind { .. }), "{error}");
         let error = error.to_string();
         assert!(error.starts_with("a.file: this seems to be ") && error.contains(words), "{error}");
         assert!(error.contains("taken are tests"), "{error}");
     }
-    let error = Kind::of("a.toml", b"schema = 1".as_slice()).unwrap_err().to_string();
+    let error = InputKind::of("a.toml", b"schema = 1".as_slice()).unwrap_err().to_string();
     assert!(error.contains("a.toml: this is not valid JSON"), "{error}");
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::Context;
-use generator::import::{self, ImportError, Imported, Kind, Stream};
+use generator::import::{self, ImportError, Imported, InputKind, Stream};
 use serde_json::Value;
 
 use super::file::{Files, failure, open, read};
@@ -61,10 +61,10 @@ pub(super) fn import_rlp(
     wanted: BlockRange,
     progress: &Progress,
 ) -> Result<Imported, Failure> {
-    let genesis = files.read_required(Kind::Genesis)?;
+    let genesis = files.read_required(InputKind::Genesis)?;
     let mut all = files.paths.iter().zip(&files.kinds);
     let (path, (name, _)) =
-        all.find(|(_, (_, kind))| *kind == Kind::Chain).expect("the set has a chain");
+        all.find(|(_, (_, kind))| *kind == InputKind::Chain).expect("the set has a chain");
     let chain = Stream { name, source: &mut BufReader::new(open(path)?) };
     with_progress(progress, |on_block| {
         import::chain(genesis.text(), chain, wanted.into(), on_block)
@@ -77,11 +77,11 @@ pub(super) fn import_payloads(
     wanted: BlockRange,
     progress: &Progress,
 ) -> Result<Imported, Failure> {
-    let genesis = files.read_required(Kind::Genesis)?;
+    let genesis = files.read_required(InputKind::Genesis)?;
     let mut source: Box<dyn Read> = Box::new(io::empty());
     let mut names = Vec::new();
     for (path, (name, kind)) in files.paths.iter().zip(&files.kinds) {
-        if *kind == Kind::Payloads {
+        if *kind == InputKind::Payloads {
             source = Box::new(source.chain(lines(path)?));
             names.push(name.as_str());
         }

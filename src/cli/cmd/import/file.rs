@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use generator::{
-    import::{self, ImportError, Imported, Kind, Source, Text},
+    import::{self, ImportError, Imported, InputKind, Source, Text},
     reference::ReferenceError,
 };
 use report::{WholeFile, units};
@@ -146,7 +146,7 @@ pub(super) fn fork_named(name: &str) -> Result<Fork, Failure> {
 pub(super) struct Files {
     pub(super) paths: Vec<PathBuf>,
     /// Name and kind of each file, in the order of `paths`.
-    pub(super) kinds: Vec<(String, Kind)>,
+    pub(super) kinds: Vec<(String, InputKind)>,
 }
 
 impl Files {
@@ -156,21 +156,21 @@ impl Files {
     }
 
     /// Reads the first file of this kind. `None` if there is none.
-    pub(super) fn read(&self, wanted: Kind) -> Result<Option<NamedText>, Failure> {
+    pub(super) fn read(&self, wanted: InputKind) -> Result<Option<NamedText>, Failure> {
         let index = self.kinds.iter().position(|(_, kind)| *kind == wanted);
         index.map(|index| read(&self.paths[index])).transpose()
     }
 
     /// Reads the file of this kind, which the set of the files is known to have.
-    pub(super) fn read_required(&self, wanted: Kind) -> Result<NamedText, Failure> {
+    pub(super) fn read_required(&self, wanted: InputKind) -> Result<NamedText, Failure> {
         Ok(self.read(wanted)?.expect("the set is whole"))
     }
 }
 
 /// Tells the kind of the file at `path` by its content.
-pub(super) fn kind(path: &Path) -> Result<Kind, Failure> {
+pub(super) fn kind(path: &Path) -> Result<InputKind, Failure> {
     let file = open(path)?.take(MAX_FILE_BYTES);
-    Kind::of(&path.display().to_string(), file).map_err(failure)
+    InputKind::of(&path.display().to_string(), file).map_err(failure)
 }
 
 pub(super) fn open(path: &Path) -> Result<File, Failure> {

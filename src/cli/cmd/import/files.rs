@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use generator::import::{self, FileSet, Imported, Kind, TransitionInput};
+use generator::import::{self, FileSet, Imported, InputKind, TransitionInput};
 
 use super::{
     chain::{self, BlockRange},
@@ -147,14 +147,15 @@ fn transition(args: &FilesArgs, files: &Files) -> Result<Imported, Failure> {
     };
     let fork = fork_named(fork)?;
     let chain_id = args.chain_id.unwrap_or(1);
-    let result = files.read(Kind::Outcome)?;
+    let result = files.read(InputKind::Outcome)?;
     let result = result.as_ref().map(NamedText::text);
     let import = |input| import::transition(input, result, fork, chain_id).map_err(failure);
-    if let Some(whole) = files.read(Kind::Transition)? {
+    if let Some(whole) = files.read(InputKind::Transition)? {
         return import(TransitionInput::Whole(whole.text()));
     }
-    let (alloc, env) = (files.read_required(Kind::Alloc)?, files.read_required(Kind::Env)?);
-    let txs = files.read_required(Kind::Transactions)?;
+    let (alloc, env) =
+        (files.read_required(InputKind::Alloc)?, files.read_required(InputKind::Env)?);
+    let txs = files.read_required(InputKind::Transactions)?;
     let [alloc, env, txs] = [&alloc, &env, &txs].map(NamedText::text);
     import(TransitionInput::Files { alloc, env, txs })
 }
@@ -162,7 +163,8 @@ fn transition(args: &FilesArgs, files: &Files) -> Result<Imported, Failure> {
 /// Imports a block with its witness.
 fn witness(args: &FilesArgs, files: &Files) -> Result<Imported, Failure> {
     let fork = args.fork.as_deref().map(fork_named).transpose()?;
-    let (block, witness) = (files.read_required(Kind::Block)?, files.read_required(Kind::Witness)?);
+    let (block, witness) =
+        (files.read_required(InputKind::Block)?, files.read_required(InputKind::Witness)?);
     let chain_id = args.chain_id.unwrap_or(1);
     import::witness(block.text(), witness.text(), fork, chain_id).map_err(failure)
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::Context;
-use generator::import::{self, Imported, Kind, NamedTest};
+use generator::import::{self, Imported, InputKind, NamedTest};
 use report::{WholeFile, units};
 
 use super::file::{failure, kind, read, write};
@@ -191,7 +191,7 @@ impl FolderImport<'_> {
     /// error ends the import of the folder.
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
         match kind(path) {
-            Ok(Kind::Tests) => {}
+            Ok(InputKind::Tests) => {}
             Ok(other) => {
                 terminal::note(&format!("passed over: {} ({})", path.display(), other.name()));
                 return Ok(());
