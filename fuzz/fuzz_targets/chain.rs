@@ -2,7 +2,7 @@
 //! fuzzed; the other is whole.
 #![no_main]
 
-use generator::import::{Stream, Text, chain};
+use generator::import::{NamedText, Stream, chain};
 use libfuzzer_sys::fuzz_target;
 
 const GENESIS: &str = include_str!("../../fixtures/early/genesis.json");
@@ -14,7 +14,7 @@ fuzz_target!(|input: &[u8]| {
         0 => (GENESIS, bytes),
         _ => (std::str::from_utf8(bytes).unwrap_or_default(), CHAIN),
     };
-    let text = Text { name: "genesis.json", text: genesis };
+    let text = NamedText { name: "genesis.json", text: genesis };
     let stream = Stream { name: "chain.rlp", source: &mut source };
     drop(chain(text, stream, 1..=u64::MAX, || ()));
 });

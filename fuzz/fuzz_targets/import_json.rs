@@ -2,7 +2,7 @@
 //! Files stand one behind the other, with a zero byte between them.
 #![no_main]
 
-use generator::import::{self, FileSet, InputKind, Text, TransitionInput};
+use generator::import::{self, FileSet, InputKind, NamedText, TransitionInput};
 use libfuzzer_sys::fuzz_target;
 use workload::Fork;
 
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     let named: Vec<_> = files.iter().map(|(_, kind)| (String::new(), *kind)).collect();
     let of = |kind: InputKind| {
         let found = files.iter().find(|(_, known)| *known == kind);
-        found.map(|(text, _)| Text { name: "fuzz.json", text })
+        found.map(|(text, _)| NamedText { name: "fuzz.json", text })
     };
     let result = of(InputKind::Outcome);
     match FileSet::of(&named) {

@@ -41,7 +41,7 @@ pub use payloads::payloads;
 pub use rpc::{blocks as rpc_blocks, witness};
 pub use set::FileSet;
 pub use state::state_after;
-pub use t8n::{Text, TransitionInput, transition};
+pub use t8n::{NamedText, TransitionInput, transition};
 
 /// Kinds of files that can be imported, as a text for errors.
 const IMPORTED_KINDS: &str = "tests (blockchain_test, blockchain_test_engine), t8n files (alloc, env, \

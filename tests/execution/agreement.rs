@@ -27,7 +27,7 @@ use executor::{
     },
 };
 use generator::{
-    import::{self, Text, TransitionInput},
+    import::{self, NamedText, TransitionInput},
     reference,
 };
 use spec::Scenario;
@@ -414,7 +414,7 @@ fn transition_block(folder: &std::path::Path, result: &str) -> Workload {
     let names = ["alloc.json", "env.json", "txs.json", result];
     let texts = names.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
     let [alloc, env, txs, result] =
-        [0, 1, 2, 3].map(|at| Text { name: names[at], text: &texts[at] });
+        [0, 1, 2, 3].map(|at| NamedText { name: names[at], text: &texts[at] });
     let files = TransitionInput::Files { alloc, env, txs };
     let block = import::transition(files, Some(result), Fork::Bpo2, 1);
     let mut block = block.unwrap_or_else(|e| panic!("{e}"));

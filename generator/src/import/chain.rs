@@ -13,7 +13,7 @@ use alloy_rlp::EMPTY_LIST_CODE;
 use serde_json::Value;
 
 use super::{
-    ImportError, Imported, Text,
+    ImportError, Imported, NamedText,
     chain_import::ChainImport,
     genesis::{ChainGenesis, genesis},
     header,
@@ -57,7 +57,7 @@ impl Stream<'_> {
 /// # Errors
 /// [`ImportError`] with file, block, byte, value and the allowed values.
 pub fn chain<A: Answer>(
-    genesis: Text<'_>,
+    genesis: NamedText<'_>,
     chain: Stream<'_>,
     wanted: RangeInclusive<u64>,
     mut on_tx: impl FnMut() -> A,
@@ -80,7 +80,7 @@ pub fn chain<A: Answer>(
 }
 
 /// Reads a `genesis.json`.
-pub(super) fn read_genesis(text: Text<'_>) -> Result<ChainGenesis, ImportError> {
+pub(super) fn read_genesis(text: NamedText<'_>) -> Result<ChainGenesis, ImportError> {
     genesis(&Json::root(text.name, &text.json()?))
 }
 

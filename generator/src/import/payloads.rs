@@ -11,7 +11,7 @@ use alloy_primitives::B256;
 use serde_json::Value;
 
 use super::{
-    ImportError, Imported, Text,
+    ImportError, Imported, NamedText,
     chain::{Stream, read_genesis},
     chain_import::ChainImport,
     json::Json,
@@ -35,7 +35,7 @@ const MAX_SIBLING_BYTES: u64 = 256 << 20;
 /// # Errors
 /// [`ImportError`] with file, line, value and the allowed values.
 pub fn payloads<A: Answer>(
-    genesis: Text<'_>,
+    genesis: NamedText<'_>,
     calls: Stream<'_>,
     wanted: RangeInclusive<u64>,
     mut on_tx: impl FnMut() -> A,

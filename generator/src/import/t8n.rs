@@ -19,14 +19,14 @@ use super::{
 
 /// A file's text, and the name that errors use.
 #[derive(Clone, Copy, Debug)]
-pub struct Text<'a> {
+pub struct NamedText<'a> {
     /// Name of the file, such as its path.
     pub name: &'a str,
     /// Content of the file.
     pub text: &'a str,
 }
 
-impl Text<'_> {
+impl NamedText<'_> {
     /// Parses the file as JSON, or as hex without quotation marks.
     pub(super) fn json(self) -> Result<Value, ImportError> {
         match self.text.trim() {
@@ -42,14 +42,14 @@ pub enum TransitionInput<'a> {
     /// One file for each part.
     Files {
         /// The state before the block.
-        alloc: Text<'a>,
+        alloc: NamedText<'a>,
         /// The block's environment.
-        env: Text<'a>,
+        env: NamedText<'a>,
         /// The block's transactions: a JSON array, or their RLP in hex.
-        txs: Text<'a>,
+        txs: NamedText<'a>,
     },
     /// One file with the keys `alloc`, `env`, and `txs` or `txsRlp`.
-    Whole(Text<'a>),
+    Whole(NamedText<'a>),
 }
 
 /// Reads a block under `fork` on chain `chain_id`, and the tool's `result`, if there is one. The
@@ -60,7 +60,7 @@ pub enum TransitionInput<'a> {
 /// missing values.
 pub fn transition(
     input: TransitionInput<'_>,
-    result: Option<Text<'_>>,
+    result: Option<NamedText<'_>>,
     fork: Fork,
     chain_id: u64,
 ) -> Result<Imported, ImportError> {

@@ -5,7 +5,7 @@
 use std::{fs, ops::ControlFlow, path::Path};
 
 use generator::{
-    import::{self, ImportError, Imported, Text, TransitionInput},
+    import::{self, ImportError, Imported, NamedText, TransitionInput},
     reference::{self, ReferenceError},
 };
 use proptest::prelude::*;
@@ -41,7 +41,7 @@ impl Files {
 
     fn import(&self) -> Result<Imported, ImportError> {
         let [alloc, env, txs, result] = &self.0;
-        let text = |name, text| Text { name, text };
+        let text = |name, text| NamedText { name, text };
         let files = TransitionInput::Files {
             alloc: text("alloc.json", alloc),
             env: text("env.json", env),

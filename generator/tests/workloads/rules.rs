@@ -6,7 +6,7 @@ use alloy_eips::{eip2935::HISTORY_STORAGE_ADDRESS, eip4788::BEACON_ROOTS_ADDRESS
 use alloy_primitives::{Address, B256, U256, address, hex, uint};
 use evm::system;
 use generator::{
-    import::{self, ImportError, Imported, Text, TransitionInput},
+    import::{self, ImportError, Imported, NamedText, TransitionInput},
     reference,
 };
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ impl Block {
 
     fn import(&self) -> Result<Imported, ImportError> {
         let texts = [&self.alloc, &self.env, &json!(self.txs), &self.result].map(Value::to_string);
-        let text = |name, index: usize| Text { name, text: &texts[index] };
+        let text = |name, index: usize| NamedText { name, text: &texts[index] };
         let files = TransitionInput::Files {
             alloc: text("alloc.json", 0),
             env: text("env.json", 1),

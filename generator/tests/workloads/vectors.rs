@@ -10,7 +10,7 @@ use std::{
 
 use alloy_primitives::{b256, keccak256};
 use generator::{
-    import::{self, Imported, Text, TransitionInput},
+    import::{self, Imported, NamedText, TransitionInput},
     reference::{self, BatchReference},
 };
 use workload::{
@@ -187,7 +187,7 @@ fn a_mainnet_block_comes_to_the_gas_receipts_and_state_that_it_had() {
     let [alloc, env, txs, result] =
         ["alloc.json", "env.json", "txs.json", "result.BPO2.json"].map(read);
     let import = |fork| {
-        let text = |name, text| Text { name, text };
+        let text = |name, text| NamedText { name, text };
         let files = TransitionInput::Files {
             alloc: text("alloc.json", &alloc),
             env: text("env.json", &env),

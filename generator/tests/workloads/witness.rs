@@ -9,7 +9,7 @@ use alloy_trie::{HashBuilder, Nibbles, TrieAccount, proof::ProofRetainer};
 use generator::{
     BENEFICIARY,
     export::{self, Chain, Lists},
-    import::{self, ImportError, Imported, Text},
+    import::{self, ImportError, Imported, NamedText},
     reference,
 };
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn witness_of(accounts: &[GenesisAccount], chain: &Chain) -> Value {
 fn beside(block: &Value, witness: &Value, fork: Option<Fork>) -> Result<Imported, ImportError> {
     let [block, witness] = [block, witness].map(Value::to_string);
     let [block, witness] = [("block.json", &block), ("witness.json", &witness)]
-        .map(|(name, text)| Text { name, text });
+        .map(|(name, text)| NamedText { name, text });
     let mut imported = import::witness(block, witness, fork, 1)?;
     import::complete(&mut imported, || ())?;
     Ok(imported)

@@ -17,7 +17,7 @@ use super::{
         header::{self, Body, RlpBlock},
         json::Json,
         rules, signed_transactions,
-        t8n::Text,
+        t8n::NamedText,
     },
     replay,
     state_before::{AccountFields, REMEDY, StateBefore, StateSource},
@@ -39,8 +39,8 @@ const UNREAD_CODES: &str = "codes that the block does not run";
 /// [`ImportError`] with file, key, value and the allowed values; [`ImportError::State`] if the
 /// witness lacks values that the block reads.
 pub fn witness(
-    block: Text<'_>,
-    witness: Text<'_>,
+    block: NamedText<'_>,
+    witness: NamedText<'_>,
     fork: Option<Fork>,
     chain_id: u64,
 ) -> Result<Imported, ImportError> {

@@ -8,7 +8,7 @@ use alloy_primitives::hex;
 use alloy_rlp::Decodable;
 use generator::{
     export,
-    import::{self, Text, TransitionInput},
+    import::{self, NamedText, TransitionInput},
 };
 use random_blocks::RandomBlocks;
 use serde_json::{Map, Value, json};
@@ -41,7 +41,7 @@ fn assert_filled(fork: Fork) {
         write_files(&drawn, dir.path());
         fill(&evm, fork, dir.path());
         let texts = NAMES.map(|name| fs::read_to_string(dir.path().join(name)).unwrap());
-        let text = |index: usize| Text { name: NAMES[index], text: &texts[index] };
+        let text = |index: usize| NamedText { name: NAMES[index], text: &texts[index] };
         let files = TransitionInput::Files { alloc: text(0), env: text(1), txs: text(2) };
         let imported = import::transition(files, Some(text(3)), fork, drawn.chain_id);
         let mut imported = imported.unwrap_or_else(|error| panic!("seed {seed}: {error}"));

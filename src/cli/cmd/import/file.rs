@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use generator::{
-    import::{self, ImportError, Imported, InputKind, Source, Text},
+    import::{self, ImportError, Imported, InputKind, NamedText, Source},
     reference::ReferenceError,
 };
 use report::{WholeFile, units};
@@ -156,13 +156,13 @@ impl Files {
     }
 
     /// Reads the first file of this kind. `None` if there is none.
-    pub(super) fn read(&self, wanted: InputKind) -> Result<Option<NamedText>, Failure> {
+    pub(super) fn read(&self, wanted: InputKind) -> Result<Option<FileText>, Failure> {
         let index = self.kinds.iter().position(|(_, kind)| *kind == wanted);
         index.map(|index| read(&self.paths[index])).transpose()
     }
 
     /// Reads the file of this kind, which the set of the files is known to have.
-    pub(super) fn read_required(&self, wanted: InputKind) -> Result<NamedText, Failure> {
+    pub(super) fn read_required(&self, wanted: InputKind) -> Result<FileText, Failure> {
         Ok(self.read(wanted)?.expect("the set is whole"))
     }
 }
@@ -179,19 +179,19 @@ pub(super) fn open(path: &Path) -> Result<File, Failure> {
 }
 
 /// The text of a file, and its name.
-pub(super) struct NamedText {
+pub(super) struct FileText {
     pub(super) name: String,
     pub(super) content: String,
 }
 
-impl NamedText {
-    pub(super) fn text(&self) -> Text<'_> {
-        Text { name: &self.name, text: &self.content }
+impl FileText {
+    pub(super) fn text(&self) -> NamedText<'_> {
+        NamedText { name: &self.name, text: &self.content }
     }
 }
 
 /// Reads a file of UTF-8 text of at most `MAX_FILE_BYTES`.
-pub(super) fn read(path: &Path) -> Result<NamedText, Failure> {
+pub(super) fn read(path: &Path) -> Result<FileText, Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let read = open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
@@ -206,5 +206,5 @@ pub(super) fn read(path: &Path) -> Result<NamedText, Failure> {
     }
     let content = String::from_utf8(bytes);
     let content = content.map_err(|_| anyhow!("{name}: this is no text in UTF-8, so no JSON"));
-    Ok(NamedText { name, content: content.with_exit_code(Code::Usage)? })
+    Ok(FileText { name, content: content.with_exit_code(Code::Usage)? })
 }

@@ -10,7 +10,7 @@ use generator::import::{self, FileSet, Imported, InputKind, TransitionInput};
 
 use super::{
     chain::{self, BlockRange},
-    file::{Files, NamedText, failure, fork_named, with_root_hint, write},
+    file::{FileText, Files, failure, fork_named, with_root_hint, write},
     folder::{self, Folder},
     spec_tests::{self, TestsInput},
 };
@@ -148,7 +148,7 @@ fn transition(args: &FilesArgs, files: &Files) -> Result<Imported, Failure> {
     let fork = fork_named(fork)?;
     let chain_id = args.chain_id.unwrap_or(1);
     let result = files.read(InputKind::Outcome)?;
-    let result = result.as_ref().map(NamedText::text);
+    let result = result.as_ref().map(FileText::text);
     let import = |input| import::transition(input, result, fork, chain_id).map_err(failure);
     if let Some(whole) = files.read(InputKind::Transition)? {
         return import(TransitionInput::Whole(whole.text()));
@@ -156,7 +156,7 @@ fn transition(args: &FilesArgs, files: &Files) -> Result<Imported, Failure> {
     let (alloc, env) =
         (files.read_required(InputKind::Alloc)?, files.read_required(InputKind::Env)?);
     let txs = files.read_required(InputKind::Transactions)?;
-    let [alloc, env, txs] = [&alloc, &env, &txs].map(NamedText::text);
+    let [alloc, env, txs] = [&alloc, &env, &txs].map(FileText::text);
     import(TransitionInput::Files { alloc, env, txs })
 }
 
