@@ -2,7 +2,7 @@
 //! fuzzed; the other is whole.
 #![no_main]
 
-use generator::import::{NamedText, Stream, chain};
+use generator::import::{NamedStream, NamedText, chain};
 use libfuzzer_sys::fuzz_target;
 
 const GENESIS: &str = include_str!("../../fixtures/early/genesis.json");
@@ -15,6 +15,6 @@ fuzz_target!(|input: &[u8]| {
         _ => (std::str::from_utf8(bytes).unwrap_or_default(), CHAIN),
     };
     let text = NamedText { name: "genesis.json", text: genesis };
-    let stream = Stream { name: "chain.rlp", source: &mut source };
+    let stream = NamedStream { name: "chain.rlp", source: &mut source };
     drop(chain(text, stream, 1..=u64::MAX, || ()));
 });

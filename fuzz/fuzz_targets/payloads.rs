@@ -1,7 +1,7 @@
 //! Any bytes are lines of Engine payloads or an error. The genesis has a fork at each time from 0 to 7.
 #![no_main]
 
-use generator::import::{NamedText, Stream, payloads};
+use generator::import::{NamedStream, NamedText, payloads};
 use libfuzzer_sys::fuzz_target;
 
 const GENESIS: &str = r#"{"difficulty": 0, "gasLimit": 30000000, "alloc": {}, "config": {"chainId": 1,
@@ -10,6 +10,6 @@ const GENESIS: &str = r#"{"difficulty": 0, "gasLimit": 30000000, "alloc": {}, "c
 
 fuzz_target!(|input: &[u8]| {
     let text = NamedText { name: "genesis.json", text: GENESIS };
-    let stream = Stream { name: "payloads.txt", source: &mut &*input };
+    let stream = NamedStream { name: "payloads.txt", source: &mut &*input };
     drop(payloads(text, stream, 1..=u64::MAX, || ()));
 });

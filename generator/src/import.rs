@@ -33,7 +33,7 @@ use workload::{Block, Fork, GenesisAccount, StepKind, Workload};
 use crate::reference::ReferenceError;
 
 pub use blockchain_test::{NamedTest, blockchain_tests, each_blockchain_test};
-pub use chain::{Stream, chain};
+pub use chain::{NamedStream, chain};
 pub use complete::{complete, in_batches};
 pub use kind::InputKind;
 pub use lists::{FoundList, list_by_reference, lists};

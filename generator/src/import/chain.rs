@@ -29,20 +29,20 @@ const SHORT_LIST_CODE_MAX: u8 = 0xf7;
 const SHOWN_BYTES: usize = 16;
 
 /// The content of a file, which is read as a stream, and the name that errors use.
-pub struct Stream<'a> {
+pub struct NamedStream<'a> {
     /// Name of the file, such as its path.
     pub name: &'a str,
     /// Content of the file.
     pub source: &'a mut dyn Read,
 }
 
-impl fmt::Debug for Stream<'_> {
+impl fmt::Debug for NamedStream<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("NamedStream").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Stream<'_> {
+impl NamedStream<'_> {
     /// Makes the error for a failed read of the stream.
     pub(super) fn fault(&self, source: io::Error) -> ImportError {
         ImportError::Read { file: self.name.to_owned(), source }
@@ -58,7 +58,7 @@ impl Stream<'_> {
 /// [`ImportError`] with file, block, byte, value and the allowed values.
 pub fn chain<A: Answer>(
     genesis: NamedText<'_>,
-    chain: Stream<'_>,
+    chain: NamedStream<'_>,
     wanted: RangeInclusive<u64>,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Imported, ImportError> {
@@ -110,7 +110,7 @@ struct Item {
 
 /// The blocks of a file.
 struct Blocks<'a> {
-    chain: Stream<'a>,
+    chain: NamedStream<'a>,
     /// Number of bytes that were read so far.
     offset: u64,
 }

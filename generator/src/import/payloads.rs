@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     ImportError, Imported, NamedText,
-    chain::{Stream, read_genesis},
+    chain::{NamedStream, read_genesis},
     chain_import::ChainImport,
     json::Json,
     payload::{self, FIELD, PayloadParams},
@@ -36,7 +36,7 @@ const MAX_SIBLING_BYTES: u64 = 256 << 20;
 /// [`ImportError`] with file, line, value and the allowed values.
 pub fn payloads<A: Answer>(
     genesis: NamedText<'_>,
-    calls: Stream<'_>,
+    calls: NamedStream<'_>,
     wanted: RangeInclusive<u64>,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Imported, ImportError> {

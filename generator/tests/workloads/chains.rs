@@ -7,7 +7,7 @@ use std::{fs, num::NonZeroU64, ops::RangeInclusive, path::Path};
 use generator::{
     export::{self, Accounts, Chain, Lists, TestFormat, chain},
     generate,
-    import::{self, ImportError, Imported, NamedText, Stream},
+    import::{self, ImportError, Imported, NamedStream, NamedText},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -29,13 +29,13 @@ impl Files {
     fn import(&self, wanted: RangeInclusive<u64>) -> Result<Imported, ImportError> {
         let genesis = NamedText { name: "genesis.json", text: &self.genesis };
         let source = &mut self.chain.as_slice();
-        import::chain(genesis, Stream { name: "chain.rlp", source }, wanted, || ())
+        import::chain(genesis, NamedStream { name: "chain.rlp", source }, wanted, || ())
     }
 
     fn payloads(&self, wanted: RangeInclusive<u64>) -> Result<Imported, ImportError> {
         let genesis = NamedText { name: "genesis.json", text: &self.genesis };
         let source = &mut self.chain.as_slice();
-        import::payloads(genesis, Stream { name: "payloads.txt", source }, wanted, || ())
+        import::payloads(genesis, NamedStream { name: "payloads.txt", source }, wanted, || ())
     }
 
     /// These files with another genesis.

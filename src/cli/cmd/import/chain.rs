@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::Context;
-use generator::import::{self, ImportError, Imported, InputKind, Stream};
+use generator::import::{self, ImportError, Imported, InputKind, NamedStream};
 use serde_json::Value;
 
 use super::file::{Files, failure, open, read};
@@ -65,7 +65,7 @@ pub(super) fn import_rlp(
     let mut all = files.paths.iter().zip(&files.kinds);
     let (path, (name, _)) =
         all.find(|(_, (_, kind))| *kind == InputKind::Chain).expect("the set has a chain");
-    let chain = Stream { name, source: &mut BufReader::new(open(path)?) };
+    let chain = NamedStream { name, source: &mut BufReader::new(open(path)?) };
     with_progress(progress, |on_block| {
         import::chain(genesis.text(), chain, wanted.into(), on_block)
     })
@@ -86,7 +86,7 @@ pub(super) fn import_payloads(
             names.push(name.as_str());
         }
     }
-    let calls = Stream { name: &names.join(" and "), source: &mut source };
+    let calls = NamedStream { name: &names.join(" and "), source: &mut source };
     with_progress(progress, |on_block| {
         import::payloads(genesis.text(), calls, wanted.into(), on_block)
     })
