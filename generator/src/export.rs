@@ -27,7 +27,7 @@ pub use delegation::delegation_gas;
 pub use eest::{TestFormat, eest};
 pub use engine::{payload, payloads};
 pub use error::ExportError;
-pub use genesis::{Accounts, check_size, fits, genesis};
+pub use genesis::{AccountsPlace, check_size, fits, genesis};
 pub use grow::{GrowthPlan, grow, growth_plan};
 pub use grown::{Grown, GrownFacts};
 pub use manifest::{Manifest, manifest};

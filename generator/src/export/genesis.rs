@@ -27,7 +27,7 @@ const CHUNK: u64 = 4096;
 
 /// The place to which an export writes the accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accounts {
+pub enum AccountsPlace {
     /// In the `alloc` of the genesis.
     Written,
     /// In files of rows; the `alloc` is empty.
@@ -78,10 +78,10 @@ pub fn check_size(state: &Genesis) -> Result<(), ExportError> {
 /// [`ExportError::Io`] where writing fails.
 pub fn genesis(
     chain: &Chain,
-    where_accounts: Accounts,
+    where_accounts: AccountsPlace,
     out: &mut impl Write,
 ) -> Result<(), ExportError> {
-    if where_accounts == Accounts::Written {
+    if where_accounts == AccountsPlace::Written {
         check_size(&chain.genesis)?;
     }
     out.write_all(b"{\n")?;
@@ -90,8 +90,8 @@ pub fn genesis(
     }
     out.write_all(b"  \"alloc\": ")?;
     match where_accounts {
-        Accounts::Written => accounts(chain, out)?,
-        Accounts::InRows => out.write_all(b"{}")?,
+        AccountsPlace::Written => accounts(chain, out)?,
+        AccountsPlace::InRows => out.write_all(b"{}")?,
     }
     Ok(out.write_all(b"\n}\n")?)
 }

@@ -7,7 +7,7 @@ use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256, hex};
 use alloy_rlp::Encodable;
 use generator::{
-    export::{self, Accounts, Chain, ExportError, TestFormat, chain},
+    export::{self, AccountsPlace, Chain, ExportError, TestFormat, chain},
     generate,
     import::{self, ImportError, Imported},
     reference,
@@ -317,7 +317,7 @@ fn a_chain_s_own_blob_schedule_and_deposit_contract_are_kept() {
     let error = chain_of(&with_own_rules(12)).unwrap_err().to_string();
     assert!(error.contains("blob gas price (13)"), "{error}");
     let mut genesis = Vec::new();
-    export::genesis(&chain, Accounts::Written, &mut genesis).unwrap();
+    export::genesis(&chain, AccountsPlace::Written, &mut genesis).unwrap();
     let genesis: Value = serde_json::from_slice(&genesis).unwrap();
     let config = &genesis["config"];
     assert_eq!(config["depositContractAddress"], json!(Address::repeat_byte(7)));

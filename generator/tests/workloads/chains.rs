@@ -5,7 +5,7 @@
 use std::{fs, num::NonZeroU64, ops::RangeInclusive, path::Path};
 
 use generator::{
-    export::{self, Accounts, Chain, Lists, TestFormat, chain},
+    export::{self, AccountsPlace, Chain, Lists, TestFormat, chain},
     generate,
     import::{self, ImportError, Imported, NamedStream, NamedText},
 };
@@ -72,7 +72,7 @@ fn exported(fork: Fork, count: u64) -> Chain {
 
 fn genesis_of(chain: &Chain) -> String {
     let mut genesis = Vec::new();
-    export::genesis(chain, Accounts::Written, &mut genesis).unwrap();
+    export::genesis(chain, AccountsPlace::Written, &mut genesis).unwrap();
     String::from_utf8(genesis).unwrap()
 }
 

@@ -8,7 +8,9 @@ use std::{num::NonZeroU64, sync::atomic::AtomicBool};
 use alloy_primitives::{B256, U256};
 use alloy_rlp::Decodable;
 use generator::{
-    export::{self, Accounts, Chain, ExportError, Lists, RowFiles, Settings, TestFormat, chain},
+    export::{
+        self, AccountsPlace, Chain, ExportError, Lists, RowFiles, Settings, TestFormat, chain,
+    },
     generate, import,
 };
 use random_blocks::RandomBlocks;
@@ -224,7 +226,7 @@ fn rows_hold_the_state_whose_root_is_in_the_header() {
 fn genesis_json_has_every_account_and_slot() {
     let chain = exported(&scenario(&[]));
     let mut text = Vec::new();
-    export::genesis(&chain, Accounts::Written, &mut text).unwrap();
+    export::genesis(&chain, AccountsPlace::Written, &mut text).unwrap();
     let genesis: Value = serde_json::from_slice(&text).unwrap();
     let alloc = genesis["alloc"].as_object().unwrap();
     assert_eq!(alloc.len() as u64, chain.genesis.account_count());
@@ -296,7 +298,7 @@ fn a_grown_state_is_that_of_the_recipe_and_its_blocks_end_as_in_the_workload() {
         assert_eq!(blocks.last().map(|of| of.hash), Some(facts.hash));
         // The rules of the workload begin with its first block.
         let mut text = Vec::new();
-        export::genesis(&chain, Accounts::Written, &mut text).unwrap();
+        export::genesis(&chain, AccountsPlace::Written, &mut text).unwrap();
         let genesis: Value = serde_json::from_slice(&text).unwrap();
         assert_eq!(genesis["config"]["osakaTime"], 0);
         let first = chain.blocks[0].block.header.timestamp;
@@ -362,7 +364,7 @@ fn codes_too_long_for_osaka_are_created_by_blocks_of_amsterdam() {
     let facts = chain.grown.unwrap();
     assert_eq!(facts.fork_timestamp, header.timestamp);
     let mut text = Vec::new();
-    export::genesis(&chain, Accounts::Written, &mut text).unwrap();
+    export::genesis(&chain, AccountsPlace::Written, &mut text).unwrap();
     let genesis: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!(genesis["config"]["amsterdamTime"], header.timestamp);
     assert_eq!(chain.blocks[0].block.header.timestamp, header.timestamp + 12);
@@ -421,11 +423,11 @@ fn what_cannot_be_exported_is_named_with_its_remedy() {
     assert!(error.contains("block 1, transaction") && error.contains("imported"), "{error}");
     // A state that no client reads as JSON.
     let mut chain = exported(&scenario(&[]));
-    let written = |chain: &Chain| export::genesis(chain, Accounts::Written, &mut Vec::new());
+    let written = |chain: &Chain| export::genesis(chain, AccountsPlace::Written, &mut Vec::new());
     chain.genesis.slots[0].count = 2_000_000;
     let error = written(&chain).unwrap_err().to_string();
     assert!(error.contains("add rows to --format"), "{error}");
-    assert!(export::genesis(&chain, Accounts::InRows, &mut Vec::new()).is_ok());
+    assert!(export::genesis(&chain, AccountsPlace::InRows, &mut Vec::new()).is_ok());
     // Each account has its code there, also where a hundred have the same one.
     let mut chain = exported(&scenario(&[]));
     let code = CodeRule::Jumpdests { bytes: 24_576, distinct_count: 100 };

@@ -6,7 +6,7 @@ use std::{fs, num::NonZeroU64, path::Path};
 
 use alloy_primitives::{B256, Bytes, hex};
 use generator::{
-    export::{self, Accounts, Chain, Lists, TestFormat},
+    export::{self, AccountsPlace, Chain, Lists, TestFormat},
     import::{self, ImportError, Imported, InputKind},
 };
 use serde_json::{Value, json};
@@ -163,7 +163,7 @@ fn files() -> Vec<(InputKind, Vec<u8>)> {
     export::rlp(&chain, Lists::With, &mut files[2].1).unwrap();
     export::rlp(&chain, Lists::Without, &mut files[3].1).unwrap();
     export::payloads(&chain, one, &mut files[4].1).unwrap();
-    export::genesis(&chain, Accounts::Written, &mut files[5].1).unwrap();
+    export::genesis(&chain, AccountsPlace::Written, &mut files[5].1).unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/t8n");
     let read = |name: &str| fs::read(folder.join(name)).unwrap();
     let json = |name: &str| serde_json::from_slice::<Value>(&read(name)).unwrap();

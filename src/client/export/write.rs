@@ -16,7 +16,7 @@ use std::{
 use anyhow::Context;
 use clap::ValueEnum;
 use generator::export::{
-    self, Accounts, Chain, Grown, Lists, RowFiles, Settings, TestFormat, chain, chain_above,
+    self, AccountsPlace, Chain, Grown, Lists, RowFiles, Settings, TestFormat, chain, chain_above,
 };
 use workload::{Fork, Workload, file};
 
@@ -261,8 +261,8 @@ fn write_forms(
 /// Writes the genesis block; without accounts if they fit into rows alone.
 fn genesis(dir: &mut Directory<'_>, chain: &Chain, forms: &[Form]) -> Result<(), Failure> {
     let (name, accounts) = match forms.contains(&Form::Rows) && !export::fits(&chain.genesis) {
-        true => (SETTINGS, Accounts::InRows),
-        false => (GENESIS, Accounts::Written),
+        true => (SETTINGS, AccountsPlace::InRows),
+        false => (GENESIS, AccountsPlace::Written),
     };
     dir.file(name, |out| export::genesis(chain, accounts, out))
 }

@@ -12,7 +12,7 @@ use std::{
 
 use alloy_primitives::hex;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use generator::export::{self, Accounts, Chain};
+use generator::export::{self, AccountsPlace, Chain};
 use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -52,7 +52,7 @@ impl Database {
         };
         let genesis = database.path("genesis.json");
         let mut file = fs::File::create(&genesis).unwrap();
-        export::genesis(chain, Accounts::Written, &mut file).unwrap();
+        export::genesis(chain, AccountsPlace::Written, &mut file).unwrap();
         database.run(&["init", genesis.to_str().unwrap()]);
         fs::write(database.path("jwt.hex"), hex::encode(SECRET)).unwrap();
         Some(database)
