@@ -35,11 +35,11 @@ const SENDER: Address = Address::repeat_byte(0x51);
 const TARGET: Address = Address::repeat_byte(0x7a);
 
 /// A range of indices: the first index, and their number.
-pub type Pair = (u64, u64);
+pub type IndexPair = (u64, u64);
 
 /// Calldata of a contract in 32-byte words: the words of `head`, then the ranges. Some contracts
 /// take a count alone, others each index in 4 bytes.
-pub fn calldata(contract: Contract, head: &[B256], pairs: &[Pair]) -> Bytes {
+pub fn calldata(contract: Contract, head: &[B256], pairs: &[IndexPair]) -> Bytes {
     if contract.takes_indices() {
         return packed(head, pairs.iter().flat_map(|(start, count)| *start..start + count));
     }
@@ -83,7 +83,7 @@ impl ProbeInputs {
         [&[first], &self.tail[..]].concat()
     }
 
-    fn input(&self, contract: Contract, first: B256, pairs: &[Pair]) -> Bytes {
+    fn input(&self, contract: Contract, first: B256, pairs: &[IndexPair]) -> Bytes {
         calldata(contract, &self.head(first), pairs)
     }
 }
@@ -197,7 +197,7 @@ impl Meter {
         // Gas of the first probe, if all of its calldata were zeros.
         let first_gas = spent_gas - nonzero_count(&input) * nonzero_byte_gas;
         // Gas of a probe with these ranges above `first_gas`, if all of its calldata were zeros.
-        let more = |pairs: &[Pair]| {
+        let more = |pairs: &[IndexPair]| {
             let input = inputs.input(contract, sparse, pairs);
             let spent_gas = spent_with(&input)?.burnt_gas();
             Ok::<_, MeterError>(spent_gas - nonzero_count(&input) * nonzero_byte_gas - first_gas)
@@ -233,7 +233,7 @@ impl Meter {
     /// not exact, fails here.
     fn check(&self, probe: &Probe, head: &[B256], elsewhere: &Bytes) -> Result<(), MeterError> {
         let unrolled = self.contract.unrolled_count();
-        let probes: [&[Pair]; 3] = [
+        let probes: [&[IndexPair]; 3] = [
             &[(0, self.useful_count())],
             &[(5, 3 * unrolled + 5), (70_000, 2 * unrolled + 7), (1 << 31, unrolled - 1)],
             &[(0, 9 * unrolled)],
@@ -265,7 +265,7 @@ impl Meter {
 
     /// The price of a transaction with `input` that asks for `pairs`, each index for the first
     /// time. Exact from [`Self::useful_count`] operations on.
-    pub fn price(&self, input: &[u8], pairs: &[Pair]) -> Price {
+    pub fn price(&self, input: &[u8], pairs: &[IndexPair]) -> Price {
         let counts = pairs.iter().map(|(_, count)| *count);
         let state_gas = counts.clone().sum::<u64>() * self.state_gas;
         let reads_gas = match self.contract.takes_indices() {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use alloy_primitives::U256;
 use workload::{Layout, SlotFamily};
 
-use crate::meter::Pair;
+use crate::meter::IndexPair;
 
 /// Number of indices that are hashed together.
 const CHUNK: u64 = 1_024;
@@ -62,8 +62,8 @@ impl<'g> Picks<'g> {
     }
 
     /// The next `count` waiting indices as ranges, in order.
-    pub(super) fn ranges(&self, count: u64) -> Vec<Pair> {
-        let mut pairs: Vec<Pair> = Vec::new();
+    pub(super) fn ranges(&self, count: u64) -> Vec<IndexPair> {
+        let mut pairs: Vec<IndexPair> = Vec::new();
         for index in self.waiting.iter().take(count as usize) {
             match pairs.last_mut() {
                 Some((start, count)) if *start + *count == *index => *count += 1,

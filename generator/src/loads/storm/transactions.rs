@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::GeneratorError,
-    meter::{Pair, Price, calldata, packed},
+    meter::{IndexPair, Price, calldata, packed},
     planner::{PlannedTx, Planner, Room, Touched, useful_limit},
     probe::Cost,
     random::Stream,
@@ -261,7 +261,7 @@ impl Planner for Storm<'_> {
 impl Cursor {
     /// The next `count` present indices of a family of `held_count`, as one range, or as two if
     /// they go on at the family's beginning.
-    fn present(&self, held_count: u64, count: u64) -> Vec<Pair> {
+    fn present(&self, held_count: u64, count: u64) -> Vec<IndexPair> {
         if count == 0 {
             return Vec::new();
         }
