@@ -8,7 +8,7 @@
 
 mod graph;
 
-pub use graph::{Access, Accesses, Component, ConflictCounts, ConflictGraph, Hottest};
+pub use graph::{Access, Accesses, Component, ConflictCounts, ConflictGraph, HottestKey};
 
 use alloy_primitives::{Address, U256};
 use evm::{StepWrites, TxGas};

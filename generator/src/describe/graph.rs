@@ -59,7 +59,7 @@ pub struct Component {
 /// The key that most transactions touch, among the keys that at least two touch and at least one
 /// writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hottest {
+pub struct HottestKey {
     /// Index of the key.
     pub key: u32,
     /// Number of transactions that touch the key.
@@ -82,7 +82,7 @@ pub struct ConflictCounts {
 pub struct ConflictGraph {
     gas: Vec<u64>,
     components: Vec<Component>,
-    hottest: Option<Hottest>,
+    hottest: Option<HottestKey>,
     write_write: ConflictCounts,
     read_write: ConflictCounts,
     /// End of each transaction's dependencies in `dependencies`.
@@ -245,7 +245,7 @@ impl ConflictGraph {
     }
 
     /// The key that most transactions touch; `None` where no two transactions conflict.
-    pub const fn hottest(&self) -> Option<Hottest> {
+    pub const fn hottest(&self) -> Option<HottestKey> {
         self.hottest
     }
 
@@ -348,13 +348,13 @@ fn txs_where(
 }
 
 /// The key that most transactions touch; `None` if no two transactions conflict.
-fn hottest(keys: &[KeyState]) -> Option<Hottest> {
+fn hottest(keys: &[KeyState]) -> Option<HottestKey> {
     let shared = keys.iter().enumerate().filter(|(_, key)| key.tx_count > 1);
     // Of equally hot keys the lowest index is taken, so that the result is deterministic.
     let (index, key) =
         shared.max_by_key(|(index, key)| (key.tx_count, key.writer_count, Reverse(*index)))?;
     let (tx_count, writer_count) = (key.tx_count.into(), key.writer_count.into());
-    Some(Hottest { key: index as u32, tx_count, writer_count })
+    Some(HottestKey { key: index as u32, tx_count, writer_count })
 }
 
 /// Disjoint sets of transactions (union-find).
