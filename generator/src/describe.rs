@@ -18,7 +18,7 @@ use workload::{
     list::{AccountId, ListBounds, ListIndex, SlotId},
 };
 
-use crate::reference::{Answer, ReferenceError, ReferenceRun};
+use crate::reference::{ReferenceError, ReferenceRun, StopAnswer};
 
 /// Number of keys that one transaction touches, by kind. A written key also counts as read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub struct Description {
 ///
 /// # Errors
 /// [`ReferenceError`], also where a list lacks a key that a transaction touches.
-pub fn describe<A: Answer>(
+pub fn describe<A: StopAnswer>(
     workload: &Workload,
     on_tx: impl FnMut() -> A,
 ) -> Result<Description, ReferenceError> {
@@ -92,7 +92,7 @@ pub fn describe<A: Answer>(
 ///
 /// # Errors
 /// The errors of [`describe`].
-pub fn describe_with_detail<A: Answer>(
+pub fn describe_with_detail<A: StopAnswer>(
     workload: &Workload,
     detail: Detail,
     mut on_tx: impl FnMut() -> A,

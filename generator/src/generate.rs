@@ -19,7 +19,7 @@ use crate::{
     genesis, loads,
     planner::{PlannedTx, Touched},
     probe::Cost,
-    reference::{self, Answer},
+    reference::{self, StopAnswer},
     senders::Senders,
     state::State,
 };
@@ -55,7 +55,7 @@ pub struct Generated {
 /// # Errors
 /// [`GeneratorError`] when the scenario asks for the impossible, with the key to change;
 /// [`GeneratorError::Cancelled`] when `progress` asks to stop.
-pub fn generate<A: Answer>(
+pub fn generate<A: StopAnswer>(
     scenario: &Scenario,
     progress: impl FnMut(Progress) -> A,
 ) -> Result<Workload, GeneratorError> {
@@ -67,7 +67,7 @@ pub fn generate<A: Answer>(
 ///
 /// # Errors
 /// The errors of [`generate`].
-pub fn generate_by_load<A: Answer>(
+pub fn generate_by_load<A: StopAnswer>(
     scenario: &Scenario,
     mut progress: impl FnMut(Progress) -> A,
 ) -> Result<Generated, GeneratorError> {

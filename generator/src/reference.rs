@@ -10,5 +10,5 @@ mod verify;
 pub(crate) use chain::ChainRun;
 pub use error::ReferenceError;
 pub use planned::{PlanError, PlannedState};
-pub use run::{Answer, BatchReference, ExecutedTx, ReferenceRun, complete, full_lists, run};
+pub use run::{BatchReference, ExecutedTx, ReferenceRun, StopAnswer, complete, full_lists, run};
 pub use verify::verify;

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     receipts::Receipts,
-    reference::{Answer, BatchReference, ChainRun},
+    reference::{BatchReference, ChainRun, StopAnswer},
 };
 
 /// The largest chain id that fits into the v of a signature, which is twice the id plus 35 or 36
@@ -90,7 +90,7 @@ pub struct Chain {
 ///
 /// # Errors
 /// [`ExportError`].
-pub fn chain<A: Answer>(
+pub fn chain<A: StopAnswer>(
     workload: &Workload,
     settings: &Settings<'_>,
     mut on_tx: impl FnMut() -> A,
@@ -129,7 +129,7 @@ pub fn chain<A: Answer>(
 /// # Errors
 /// [`ExportError`]; [`ExportError::CannotGrow`] where a transaction ends with another status than
 /// in the workload.
-pub fn chain_above<A: Answer>(
+pub fn chain_above<A: StopAnswer>(
     workload: &Workload,
     grown: Grown,
     settings: &Settings<'_>,
@@ -280,7 +280,7 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// Makes all blocks, and returns them with the outcomes of their transactions.
-    fn build<A: Answer>(
+    fn build<A: StopAnswer>(
         mut self,
         on_tx: &mut impl FnMut() -> A,
     ) -> Result<(Vec<ChainBlock>, Vec<TxOutcome>), ExportError> {

@@ -19,7 +19,7 @@ use super::{
     header,
     json::Json,
 };
-use crate::reference::Answer;
+use crate::reference::StopAnswer;
 
 /// Maximal length of a block in bytes, without the head of its RLP list.
 const MAX_BLOCK_BYTES: u64 = 128 << 20;
@@ -56,7 +56,7 @@ impl NamedStream<'_> {
 ///
 /// # Errors
 /// [`ImportError`] with file, block, byte, value and the allowed values.
-pub fn chain<A: Answer>(
+pub fn chain<A: StopAnswer>(
     genesis: NamedText<'_>,
     chain: NamedStream<'_>,
     wanted: RangeInclusive<u64>,

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     receipts::Receipts,
-    reference::{self, Answer, BatchReference, ReferenceError, ReferenceRun},
+    reference::{self, BatchReference, ReferenceError, ReferenceRun, StopAnswer},
 };
 
 /// Maximal number of a list's bytes that an error shows, from the first different byte on.
@@ -29,7 +29,7 @@ const SHOWN_BYTES: usize = 16;
 /// [`ImportError::Differs`] at the first difference; [`ImportError::Transaction`],
 /// [`ImportError::Block`] or [`ImportError::Reference`] if the blocks cannot be run. `imported` is
 /// then unchanged.
-pub fn complete<A: Answer>(
+pub fn complete<A: StopAnswer>(
     imported: &mut Imported,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Vec<&'static str>, ImportError> {
@@ -52,7 +52,7 @@ pub fn complete<A: Answer>(
 ///
 /// # Errors
 /// [`ReferenceError`]; the workload is then unchanged.
-pub fn in_batches<A: Answer>(
+pub fn in_batches<A: StopAnswer>(
     workload: &mut Workload,
     count: NonZeroUsize,
     on_tx: impl FnMut() -> A,
@@ -74,7 +74,7 @@ struct ComparedOutcome {
 }
 
 /// Runs the valid blocks, and compares their outcome with the facts of the source.
-fn compare<A: Answer>(
+fn compare<A: StopAnswer>(
     imported: &Imported,
     on_tx: &mut impl FnMut() -> A,
 ) -> Result<ComparedOutcome, ImportError> {
@@ -114,7 +114,7 @@ fn compare<A: Answer>(
 
 /// Checks that the reference accepts the valid blocks before `invalid`, and refuses `invalid` for a
 /// reason that its file names.
-fn check_refused<A: Answer>(
+fn check_refused<A: StopAnswer>(
     imported: &Imported,
     invalid: &InvalidBlock,
     on_tx: &mut impl FnMut() -> A,

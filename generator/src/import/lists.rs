@@ -10,7 +10,7 @@ use super::{
     ImportError, Imported, blockchain_test::each_blockchain_test, complete::with_position,
     json::Json,
 };
-use crate::reference::{Answer, ReferenceRun};
+use crate::reference::{ReferenceRun, StopAnswer};
 
 /// First byte of the RLP of any list.
 const RLP_LIST: u8 = alloy_rlp::EMPTY_LIST_CODE;
@@ -207,7 +207,7 @@ fn block_name(node: &Json<'_>) -> Result<String, ImportError> {
 ///
 /// # Errors
 /// [`ImportError`]: the file has no state before the block, or the blocks cannot be run.
-pub fn list_by_reference<A: Answer>(
+pub fn list_by_reference<A: StopAnswer>(
     file: &str,
     text: &str,
     found: &FoundList,

@@ -17,7 +17,7 @@ use super::{
     json::Json,
     payload::{self, FIELD, PayloadParams},
 };
-use crate::reference::Answer;
+use crate::reference::StopAnswer;
 
 /// Maximal length of a line in bytes. A block in hex takes two digits a byte.
 const MAX_LINE_BYTES: u64 = 64 << 20;
@@ -34,7 +34,7 @@ const MAX_SIBLING_BYTES: u64 = 256 << 20;
 ///
 /// # Errors
 /// [`ImportError`] with file, line, value and the allowed values.
-pub fn payloads<A: Answer>(
+pub fn payloads<A: StopAnswer>(
     genesis: NamedText<'_>,
     calls: NamedStream<'_>,
     wanted: RangeInclusive<u64>,

@@ -7,7 +7,7 @@ use workload::{Batch, Block, TxOutcome, Workload};
 use super::{
     error::ReferenceError,
     planned::PlannedState,
-    run::{Answer, BatchReference, Callbacks, plan_error, run_planned},
+    run::{BatchReference, Callbacks, StopAnswer, plan_error, run_planned},
 };
 
 /// Runs blocks in order, one per call, over the state that earlier blocks left.
@@ -37,7 +37,7 @@ impl<'w> ChainRun<'w> {
 
     /// Runs `block`. `on_tx` gets the outcome and the logs of each transaction, and may stop the
     /// run. The run cannot go on after an error.
-    pub(crate) fn run<A: Answer>(
+    pub(crate) fn run<A: StopAnswer>(
         &mut self,
         block: Block,
         mut on_tx: impl FnMut(TxOutcome, &[Log]) -> A,

@@ -27,18 +27,18 @@ use super::{
 
 /// The return value of a callback after a transaction: it decides whether the run goes on. A
 /// callback that never stops the run returns `()`; others return a [`ControlFlow`].
-pub trait Answer {
+pub trait StopAnswer {
     /// Whether to go on.
     fn flow(self) -> ControlFlow<()>;
 }
 
-impl Answer for () {
+impl StopAnswer for () {
     fn flow(self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
 
-impl Answer for ControlFlow<()> {
+impl StopAnswer for ControlFlow<()> {
     fn flow(self) -> ControlFlow<()> {
         self
     }
@@ -123,7 +123,7 @@ impl<'w> ReferenceRun<'w> {
     ///
     /// # Errors
     /// [`ReferenceError`]; the run cannot go on after it.
-    pub fn next_batch<A: Answer>(
+    pub fn next_batch<A: StopAnswer>(
         &mut self,
         mut on_tx: impl FnMut() -> A,
     ) -> Option<Result<BatchReference, ReferenceError>> {
@@ -134,7 +134,7 @@ impl<'w> ReferenceRun<'w> {
     ///
     /// # Errors
     /// [`ReferenceError`]; the run cannot go on after it.
-    pub fn next_batch_with_txs<A: Answer>(
+    pub fn next_batch_with_txs<A: StopAnswer>(
         &mut self,
         mut on_tx: impl FnMut(ExecutedTx<'_>) -> A,
     ) -> Option<Result<BatchReference, ReferenceError>> {
@@ -147,7 +147,7 @@ impl<'w> ReferenceRun<'w> {
     ///
     /// # Errors
     /// [`ReferenceError`]; the run cannot go on after it.
-    pub(crate) fn next_batch_with_states<A: Answer>(
+    pub(crate) fn next_batch_with_states<A: StopAnswer>(
         &mut self,
         mut on_tx: impl FnMut(ExecutedTx<'_>) -> A,
         mut on_state: impl FnMut(usize, &EvmState),
@@ -396,7 +396,7 @@ fn removed_with_storage(db: &State<&mut PlannedState<'_>>, changes: &EvmState) -
 ///
 /// # Errors
 /// [`ReferenceError`]; the workload is then as before.
-pub fn complete<A: Answer>(
+pub fn complete<A: StopAnswer>(
     workload: &mut Workload,
     on_tx: impl FnMut() -> A,
 ) -> Result<Vec<TxGas>, ReferenceError> {
@@ -415,7 +415,7 @@ pub fn complete<A: Answer>(
 ///
 /// # Errors
 /// [`ReferenceError`].
-pub fn run<A: Answer>(
+pub fn run<A: StopAnswer>(
     workload: &Workload,
     on_tx: impl FnMut() -> A,
 ) -> Result<Vec<BatchReference>, ReferenceError> {
@@ -428,7 +428,7 @@ pub fn run<A: Answer>(
 ///
 /// # Errors
 /// [`ReferenceError`].
-pub fn full_lists<A: Answer>(
+pub fn full_lists<A: StopAnswer>(
     workload: &Workload,
     on_tx: impl FnMut() -> A,
 ) -> Result<Vec<Bytes>, ReferenceError> {
@@ -436,7 +436,7 @@ pub fn full_lists<A: Answer>(
 }
 
 /// Runs all batches, and returns the `part` of each outcome.
-fn run_each<T, A: Answer>(
+fn run_each<T, A: StopAnswer>(
     workload: &Workload,
     mut on_tx: impl FnMut() -> A,
     part: fn(BatchReference) -> T,

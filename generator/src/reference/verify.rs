@@ -6,7 +6,7 @@ use workload::{Batch, Workload};
 
 use super::{
     error::ReferenceError,
-    run::{Answer, BatchReference, ReferenceRun},
+    run::{BatchReference, ReferenceRun, StopAnswer},
 };
 
 /// Checks that a workload expects the reference's outcome. Returns the gas of each transaction
@@ -15,7 +15,7 @@ use super::{
 /// # Errors
 /// [`ReferenceError::Differs`] at the first difference; [`ReferenceError::Cancelled`]; another
 /// error where the workload cannot run.
-pub fn verify<A: Answer>(
+pub fn verify<A: StopAnswer>(
     workload: &Workload,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Vec<TxGas>, ReferenceError> {
