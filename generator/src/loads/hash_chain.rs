@@ -216,71 +216,62 @@ fn calldata(count: u64) -> Bytes {
 /// Gas limits of the calls of a block.
 fn schedule(density: Density, limits: Limits, budget: BlockTarget) -> Vec<u64> {
     let Limits { least, most, .. } = limits;
-    let gas = match budget {
-        BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => gas,
-        BlockTarget::Transactions(count) => {
-            return vec![limit_of_counted(density, limits); count as usize];
+    match budget {
+        BlockTarget::Gas(gas) | BlockTarget::Limit(gas) if density == Density::Greedy => {
+            let last = Some(gas % most).filter(|rest| *rest >= least);
+            (0..gas / most).map(|_| most).chain(last).collect()
         }
-    };
-    if density == Density::Greedy {
-        let rest = gas % most;
-        let last = (rest >= least).then_some(rest);
-        return (0..gas / most).map(|_| most).chain(last).collect();
+        _ => {
+            let (count, limit) = calls(density, Limits { deploy: 0, ..limits }, budget);
+            vec![limit; count as usize]
+        }
     }
-    let count = tx_count_of(density, gas / least);
-    vec![(gas / count).clamp(least, most); count as usize]
-}
-
-/// Gas limit of each call of a block that has a given number of transactions.
-fn limit_of_counted(density: Density, Limits { least, most, .. }: Limits) -> u64 {
-    match density {
-        Density::Greedy => most,
-        Density::Half => (2 * least).min(most),
-        Density::Max => least,
-    }
-}
-
-/// Number of transactions of a block in which `most_count` are possible.
-const fn tx_count_of(density: Density, most_count: u64) -> u64 {
-    let count = match density {
-        Density::Half => most_count / 2,
-        Density::Greedy | Density::Max => most_count,
-    };
-    if count == 0 { 1 } else { count }
 }
 
 /// Number of pairs of a deployment and a call, and gas limit of each call.
 fn pairs(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
-    let Limits { least, deploy, most } = limits;
-    let gas = match budget {
-        BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => gas,
-        BlockTarget::Transactions(count) => return (count / 2, limit_of_counted(density, limits)),
+    let budget = match budget {
+        BlockTarget::Transactions(count) => BlockTarget::Transactions(count / 2),
+        gas => gas,
     };
-    let count = match density {
-        Density::Greedy => {
-            let whole = gas / (deploy + most);
-            let rest = gas - whole * (deploy + most);
-            (whole + u64::from(rest >= deploy + least)).max(1)
-        }
-        Density::Half | Density::Max => tx_count_of(density, gas / (deploy + least)),
-    };
-    (count, (gas / count).saturating_sub(deploy).min(most))
+    calls(density, limits, budget)
 }
 
 /// Number of calls of one contract, and gas limit of each call.
 fn calls_of_one(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
-    let Limits { least, deploy, most } = limits;
-    let gas = match budget {
-        BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => gas.saturating_sub(deploy),
-        BlockTarget::Transactions(count) => {
-            return (count.saturating_sub(1), limit_of_counted(density, limits));
+    let budget = match budget {
+        BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => {
+            BlockTarget::Gas(gas.saturating_sub(limits.deploy))
         }
+        BlockTarget::Transactions(count) => BlockTarget::Transactions(count.saturating_sub(1)),
     };
-    let count = match density {
-        Density::Greedy => (gas / most + u64::from(gas % most >= least)).max(1),
-        Density::Half | Density::Max => tx_count_of(density, gas / least),
-    };
-    (count, (gas / count).min(most))
+    calls(density, Limits { deploy: 0, ..limits }, budget)
+}
+
+/// Number of calls within `budget`, and gas limit of each call. A budget of gas also pays for a
+/// deployment of `deploy` gas before each call.
+fn calls(
+    density: Density,
+    Limits { least, deploy, most }: Limits,
+    budget: BlockTarget,
+) -> (u64, u64) {
+    match budget {
+        BlockTarget::Transactions(count) => match density {
+            Density::Greedy => (count, most),
+            Density::Half => (count, (2 * least).min(most)),
+            Density::Max => (count, least),
+        },
+        BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => {
+            let (least_gas, most_gas) = (deploy + least, deploy + most);
+            let count = match density {
+                Density::Greedy => gas / most_gas + u64::from(gas % most_gas >= least_gas),
+                Density::Half => gas / least_gas / 2,
+                Density::Max => gas / least_gas,
+            };
+            let count = count.max(1);
+            (count, (gas / count).saturating_sub(deploy).min(most))
+        }
+    }
 }
 
 impl Planner for HashChains {
