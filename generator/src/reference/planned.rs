@@ -14,8 +14,8 @@ use alloy_primitives::{
 use rayon::prelude::*;
 use revm::{Database, bytecode::Bytecode, database_interface::DBErrorMarker, state::AccountInfo};
 use workload::{
-    AccountFamily, AccountState, Batch, GenesisAccount, GenesisError, NetChanges, SlotFamily,
-    Workload, WorkloadError, block::IndexRange, list::ListBounds, senders::SenderError,
+    AccountFamily, AccountState, Batch, GenesisAccount, GenesisError, NetChanges, Workload,
+    WorkloadError, block::IndexRange, list::ListBounds, senders::SenderError,
 };
 
 /// Number of indices whose keys and values are made at a time.
@@ -178,19 +178,13 @@ impl<'w> PlannedState<'w> {
         let absent = plan.absent_accounts.iter().map(|address| (*address, None));
         self.planned_accounts.extend(absent);
         for range in &plan.slots {
-            let count = self.workload.genesis.slots.len();
-            let family = self.workload.genesis.slots.get(range.family as usize);
-            let missing = PlanError::Family { what: "slots", family: range.family, count };
-            self.plan_slots(family.ok_or(missing)?, range);
+            self.plan_slots(range)?;
         }
         Ok(())
     }
 
     fn plan_senders(&mut self, range: &IndexRange) -> Result<(), PlanError> {
-        let families = &self.workload.genesis.senders;
-        let count = families.len();
-        let missing = PlanError::Family { what: "senders", family: range.family, count };
-        let family = families.get(range.family as usize).ok_or(missing)?;
+        let family = family_of(range, &self.workload.genesis.senders, "senders")?;
         let end = range.start.saturating_add(range.count);
         if end > family.count {
             return Err(PlanError::BeyondSenders {
@@ -206,10 +200,7 @@ impl<'w> PlannedState<'w> {
     }
 
     fn plan_accounts(&mut self, range: &IndexRange) -> Result<(), PlanError> {
-        let families = &self.workload.genesis.account_families;
-        let count = families.len();
-        let missing = PlanError::Family { what: "accounts", family: range.family, count };
-        let family = families.get(range.family as usize).ok_or(missing)?;
+        let family = family_of(range, &self.workload.genesis.account_families, "accounts")?;
         let end = range.start.saturating_add(range.count);
         let mut addresses = Vec::new();
         let mut start = range.start;
@@ -249,7 +240,8 @@ impl<'w> PlannedState<'w> {
         }
     }
 
-    fn plan_slots(&mut self, family: &SlotFamily, range: &IndexRange) {
+    fn plan_slots(&mut self, range: &IndexRange) -> Result<(), PlanError> {
+        let family = family_of(range, &self.workload.genesis.slots, "slots")?;
         let slots = self.planned_slots.entry(family.address).or_default();
         let end = range.start.saturating_add(range.count);
         let (mut keys, mut values) = (Vec::new(), Vec::new());
@@ -267,6 +259,7 @@ impl<'w> PlannedState<'w> {
             }
             start += indices.len() as u64;
         }
+        Ok(())
     }
 
     /// Whether the account has storage, and neither code nor nonce. Only the genesis can have such
@@ -328,6 +321,16 @@ impl<'w> PlannedState<'w> {
         let index = storage.binary_search_by(|(at, _)| at.cmp(&key));
         Ok(index.map_or(U256::ZERO, |index| storage[index].1))
     }
+}
+
+/// The family of `range` among the `families` that errors call `what`.
+fn family_of<'f, F>(
+    range: &IndexRange,
+    families: &'f [F],
+    what: &'static str,
+) -> Result<&'f F, PlanError> {
+    let (family, count) = (range.family, families.len());
+    families.get(family as usize).ok_or(PlanError::Family { what, family, count })
 }
 
 impl Database for PlannedState<'_> {
