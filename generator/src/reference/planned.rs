@@ -201,11 +201,8 @@ impl<'w> PlannedState<'w> {
 
     fn plan_accounts(&mut self, range: &IndexRange) -> Result<(), PlanError> {
         let family = family_of(range, &self.workload.genesis.account_families, "accounts")?;
-        let end = range.start.saturating_add(range.count);
         let mut addresses = Vec::new();
-        let mut start = range.start;
-        while start < end {
-            let indices: Vec<u64> = (start..end.min(start.saturating_add(CHUNK))).collect();
+        for indices in chunks(range) {
             family.addresses(&indices, &mut addresses);
             let present = indices.iter().filter(|index| **index < family.count);
             let codes = present.filter_map(|index| family.code_index(*index));
@@ -218,7 +215,6 @@ impl<'w> PlannedState<'w> {
                 });
                 self.planned_accounts.insert(*address, state);
             }
-            start += indices.len() as u64;
         }
         Ok(())
     }
@@ -243,11 +239,8 @@ impl<'w> PlannedState<'w> {
     fn plan_slots(&mut self, range: &IndexRange) -> Result<(), PlanError> {
         let family = family_of(range, &self.workload.genesis.slots, "slots")?;
         let slots = self.planned_slots.entry(family.address).or_default();
-        let end = range.start.saturating_add(range.count);
         let (mut keys, mut values) = (Vec::new(), Vec::new());
-        let mut start = range.start;
-        while start < end {
-            let indices: Vec<u64> = (start..end.min(start.saturating_add(CHUNK))).collect();
+        for indices in chunks(range) {
             family.keys(&indices, &mut keys);
             family.values(&indices, &mut values);
             // Reserves memory for one chunk at a time: the plan's count is not trusted.
@@ -257,7 +250,6 @@ impl<'w> PlannedState<'w> {
                 let value = if exists { U256::from_be_bytes(*value) } else { U256::ZERO };
                 slots.insert(U256::from_be_bytes(*key), value);
             }
-            start += indices.len() as u64;
         }
         Ok(())
     }
@@ -331,6 +323,13 @@ fn family_of<'f, F>(
 ) -> Result<&'f F, PlanError> {
     let (family, count) = (range.family, families.len());
     families.get(family as usize).ok_or(PlanError::Family { what, family, count })
+}
+
+/// The indices of `range`, up to [`CHUNK`] at a time.
+fn chunks(range: &IndexRange) -> impl Iterator<Item = Vec<u64>> {
+    let end = range.start.saturating_add(range.count);
+    let starts = (range.start..end).step_by(CHUNK as usize);
+    starts.map(move |start| (start..end.min(start.saturating_add(CHUNK))).collect())
 }
 
 impl Database for PlannedState<'_> {
