@@ -19,6 +19,6 @@ pub use deposits::{DepositFault, deposit_request};
 pub use env::EarlyRules;
 pub use fees::Fees;
 pub use gas::BlockGas;
-pub use net::{account_state, net_changes};
+pub use net::{account_info, account_state, net_changes};
 pub use parts::Parts;
 pub use run::{GWEI, Runner, StepError, StepOutput, TxGas, TxResult};

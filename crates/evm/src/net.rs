@@ -46,6 +46,15 @@ pub fn account_state(info: &AccountInfo) -> AccountState {
     AccountState { nonce: info.nonce, balance: info.balance, code_hash: info.code_hash }
 }
 
+/// Converts the content of an account row to an account of revm, which reads the code by its hash
+/// when it needs it.
+#[inline]
+pub fn account_info(state: AccountState) -> AccountInfo {
+    let AccountState { nonce, balance, code_hash } = state;
+    // The default is an empty code.
+    AccountInfo { nonce, balance, code_hash, code: None, ..AccountInfo::default() }
+}
+
 #[cfg(test)]
 mod tests {
     use alloy_primitives::{Address, U256};

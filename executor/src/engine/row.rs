@@ -4,10 +4,8 @@
 //! that pay the sender, have not run yet.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use revm::{
-    primitives::eip4844::GAS_PER_BLOB,
-    state::{AccountInfo, Bytecode},
-};
+pub(crate) use evm::account_info as info;
+use revm::{primitives::eip4844::GAS_PER_BLOB, state::Bytecode};
 use workload::{block::Transaction, genesis::AccountState};
 
 use super::error::ViewError;
@@ -17,17 +15,6 @@ pub(crate) fn bytecode(hash: B256, code: Option<Bytes>) -> Result<Bytecode, View
     let code = code.ok_or(ViewError::MissingCode(hash))?;
     Bytecode::new_raw_checked(code)
         .map_err(|error| ViewError::InvalidCode { hash, reason: error.to_string() })
-}
-
-/// Converts an account's row for revm, which requests the code separately.
-pub(crate) fn info(row: AccountState) -> AccountInfo {
-    AccountInfo {
-        balance: row.balance,
-        nonce: row.nonce,
-        code_hash: row.code_hash,
-        code: None,
-        ..AccountInfo::default()
-    }
 }
 
 /// The sender of a transaction, adjusted so that the transaction can begin.

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Map};
+use evm::account_info;
 use revm::{
     Database, DatabaseCommit,
     bytecode::Bytecode,
@@ -247,15 +248,7 @@ impl Database for ChainState {
     type Error = UnknownValue;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, UnknownValue> {
-        Ok(self.accounts.get(&address).map(|account| AccountInfo {
-            balance: account.state.balance,
-            nonce: account.state.nonce,
-            code_hash: account.state.code_hash,
-            // The code is read by its hash when it is needed. A default code here would be an empty
-            // one.
-            code: None,
-            ..AccountInfo::default()
-        }))
+        Ok(self.accounts.get(&address).map(|account| account_info(account.state)))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, UnknownValue> {

@@ -11,6 +11,7 @@ use alloy_primitives::{
     Address, B256, U256, keccak256,
     map::{AddressMap, B256Map, HashSet},
 };
+use evm::account_info;
 use rayon::prelude::*;
 use revm::{Database, bytecode::Bytecode, database_interface::DBErrorMarker, state::AccountInfo};
 use workload::{
@@ -336,14 +337,7 @@ impl Database for PlannedState<'_> {
     type Error = PlanError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, PlanError> {
-        Ok(self.account(&address)?.map(|state| AccountInfo {
-            balance: state.balance,
-            nonce: state.nonce,
-            code_hash: state.code_hash,
-            // revm reads the code by its hash when it needs it. The default is an empty code.
-            code: None,
-            ..AccountInfo::default()
-        }))
+        Ok(self.account(&address)?.map(account_info))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, PlanError> {

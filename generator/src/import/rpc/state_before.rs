@@ -8,10 +8,10 @@ use alloy_primitives::{
     Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256,
     map::{B256Map, HashSet},
 };
-use evm::system;
+use evm::{account_info, system};
 use revm::{Database, bytecode::Bytecode, database_interface::DBErrorMarker, state::AccountInfo};
 use serde_json::json;
-use workload::{ForkSchedule, GenesisAccount, Workload};
+use workload::{AccountState, ForkSchedule, GenesisAccount, Workload};
 
 use super::{
     super::{ImportError, read},
@@ -253,15 +253,9 @@ impl<'a> StateBefore<'a> {
     fn info(&mut self, address: Address) -> Result<Option<AccountInfo>, ImportError> {
         self.fetch_accounts([address])?;
         let known = self.accounts.get(&address).and_then(|known| known.fields.as_ref());
-        let Some(fields) = known.filter(|fields| fields.exists()) else { return Ok(None) };
-        Ok(Some(AccountInfo {
-            balance: fields.balance,
-            nonce: fields.nonce,
-            code_hash: fields.code_hash,
-            // The code is read by its hash when it is needed. A default code here would be an empty
-            // one.
-            code: None,
-            ..AccountInfo::default()
+        Ok(known.filter(|fields| fields.exists()).map(|fields| {
+            let &AccountFields { nonce, balance, code_hash, .. } = fields;
+            account_info(AccountState { nonce, balance, code_hash })
         }))
     }
 
