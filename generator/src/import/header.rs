@@ -45,26 +45,28 @@ pub(super) fn withdrawals(node: &Json<'_>) -> Result<read::Withdrawals, ImportEr
 /// Allowed value of a field that every withdrawal has, for errors.
 const WITHDRAWAL: &str = "a number, which the root of withdrawals is made of (EIP-4895)";
 /// Allowed value of a field that every header has, for errors.
-const FIELD: &str = "the value that every header has";
+const HEADER_VALUE: &str = "the value that every header has";
 
 /// Reads the header at `node`.
 pub(super) fn header(node: &Json<'_>) -> Result<Header, ImportError> {
     Ok(Header {
-        parent_hash: node.get(&["parentHash"], FIELD)?.b256()?,
-        ommers_hash: node.get(&["uncleHash", "sha3Uncles"], FIELD)?.b256()?,
-        beneficiary: node.get(&["coinbase", "miner"], FIELD)?.address()?,
-        state_root: node.get(&["stateRoot"], FIELD)?.b256()?,
-        transactions_root: node.get(&["transactionsTrie", "transactionsRoot"], FIELD)?.b256()?,
-        receipts_root: node.get(&["receiptTrie", "receiptsRoot"], FIELD)?.b256()?,
-        logs_bloom: node.get(&["bloom", "logsBloom"], FIELD)?.bloom()?,
-        difficulty: node.get(&["difficulty"], FIELD)?.u256()?,
-        number: node.get(&["number"], FIELD)?.u64()?,
-        gas_limit: node.get(&["gasLimit"], FIELD)?.u64()?,
-        gas_used: node.get(&["gasUsed"], FIELD)?.u64()?,
-        timestamp: node.get(&["timestamp"], FIELD)?.u64()?,
-        extra_data: node.get(&["extraData"], FIELD)?.bytes()?,
-        mix_hash: node.get(&["mixHash"], FIELD)?.b256()?,
-        nonce: node.get(&["nonce"], FIELD)?.b64()?,
+        parent_hash: node.get(&["parentHash"], HEADER_VALUE)?.b256()?,
+        ommers_hash: node.get(&["uncleHash", "sha3Uncles"], HEADER_VALUE)?.b256()?,
+        beneficiary: node.get(&["coinbase", "miner"], HEADER_VALUE)?.address()?,
+        state_root: node.get(&["stateRoot"], HEADER_VALUE)?.b256()?,
+        transactions_root: node
+            .get(&["transactionsTrie", "transactionsRoot"], HEADER_VALUE)?
+            .b256()?,
+        receipts_root: node.get(&["receiptTrie", "receiptsRoot"], HEADER_VALUE)?.b256()?,
+        logs_bloom: node.get(&["bloom", "logsBloom"], HEADER_VALUE)?.bloom()?,
+        difficulty: node.get(&["difficulty"], HEADER_VALUE)?.u256()?,
+        number: node.get(&["number"], HEADER_VALUE)?.u64()?,
+        gas_limit: node.get(&["gasLimit"], HEADER_VALUE)?.u64()?,
+        gas_used: node.get(&["gasUsed"], HEADER_VALUE)?.u64()?,
+        timestamp: node.get(&["timestamp"], HEADER_VALUE)?.u64()?,
+        extra_data: node.get(&["extraData"], HEADER_VALUE)?.bytes()?,
+        mix_hash: node.get(&["mixHash"], HEADER_VALUE)?.b256()?,
+        nonce: node.get(&["nonce"], HEADER_VALUE)?.b64()?,
         base_fee_per_gas: node.u64_at("baseFeePerGas")?,
         withdrawals_root: node.b256_at("withdrawalsRoot")?,
         blob_gas_used: node.u64_at("blobGasUsed")?,

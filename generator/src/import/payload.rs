@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Allowed value of a field that every payload has, for errors.
-pub(super) const FIELD: &str = "the value that every payload has";
+pub(super) const PAYLOAD_VALUE: &str = "the value that every payload has";
 /// Names of the parameters of `engine_newPayload` beside the payload.
 const HASHES: &str = "expectedBlobVersionedHashes";
 const BEACON_ROOT: &str = "parentBeaconBlockRoot";
@@ -98,10 +98,10 @@ pub(super) fn block(
         block_access_list_hash: list.as_ref().map(keccak256),
         ..fields(node)?
     };
-    let (said, made) = (node.get(&["blockHash"], FIELD)?, header.hash_slow());
-    let hash = said.b256()?;
+    let (hash_node, made) = (node.get(&["blockHash"], PAYLOAD_VALUE)?, header.hash_slow());
+    let hash = hash_node.b256()?;
     if hash != made {
-        return Err(said.fault(format!("{made}, the hash of this payload")));
+        return Err(hash_node.fault(format!("{made}, the hash of this payload")));
     }
     let (block, mut said) = header::block(node, header, body, rules)?;
     if let Some(hashes) = &payload_params.versioned_hashes {
@@ -150,21 +150,21 @@ fn check_fields(
 /// Reads the fields of a header that the payload at `node` has.
 fn fields(node: &Json<'_>) -> Result<Header, ImportError> {
     Ok(Header {
-        parent_hash: node.get(&["parentHash"], FIELD)?.b256()?,
+        parent_hash: node.get(&["parentHash"], PAYLOAD_VALUE)?.b256()?,
         ommers_hash: EMPTY_OMMER_ROOT_HASH,
-        beneficiary: node.get(&["feeRecipient"], FIELD)?.address()?,
-        state_root: node.get(&["stateRoot"], FIELD)?.b256()?,
-        receipts_root: node.get(&["receiptsRoot"], FIELD)?.b256()?,
-        logs_bloom: node.get(&["logsBloom"], FIELD)?.bloom()?,
+        beneficiary: node.get(&["feeRecipient"], PAYLOAD_VALUE)?.address()?,
+        state_root: node.get(&["stateRoot"], PAYLOAD_VALUE)?.b256()?,
+        receipts_root: node.get(&["receiptsRoot"], PAYLOAD_VALUE)?.b256()?,
+        logs_bloom: node.get(&["logsBloom"], PAYLOAD_VALUE)?.bloom()?,
         difficulty: U256::ZERO,
-        number: node.get(&["blockNumber"], FIELD)?.u64()?,
-        gas_limit: node.get(&["gasLimit"], FIELD)?.u64()?,
-        gas_used: node.get(&["gasUsed"], FIELD)?.u64()?,
+        number: node.get(&["blockNumber"], PAYLOAD_VALUE)?.u64()?,
+        gas_limit: node.get(&["gasLimit"], PAYLOAD_VALUE)?.u64()?,
+        gas_used: node.get(&["gasUsed"], PAYLOAD_VALUE)?.u64()?,
         timestamp: timestamp(node)?,
-        extra_data: node.get(&["extraData"], FIELD)?.bytes()?,
-        mix_hash: node.get(&["prevRandao"], FIELD)?.b256()?,
+        extra_data: node.get(&["extraData"], PAYLOAD_VALUE)?.bytes()?,
+        mix_hash: node.get(&["prevRandao"], PAYLOAD_VALUE)?.b256()?,
         nonce: B64::ZERO,
-        base_fee_per_gas: Some(node.get(&["baseFeePerGas"], FIELD)?.u64()?),
+        base_fee_per_gas: Some(node.get(&["baseFeePerGas"], PAYLOAD_VALUE)?.u64()?),
         blob_gas_used: node.u64_at("blobGasUsed")?,
         excess_blob_gas: node.u64_at("excessBlobGas")?,
         slot_number: node.u64_at("slotNumber")?,
@@ -174,7 +174,7 @@ fn fields(node: &Json<'_>) -> Result<Header, ImportError> {
 
 /// Reads the timestamp of the payload at `node`, which decides its fork.
 pub(super) fn timestamp(node: &Json<'_>) -> Result<u64, ImportError> {
-    node.get(&["timestamp"], FIELD)?.u64()
+    node.get(&["timestamp"], PAYLOAD_VALUE)?.u64()
 }
 
 /// Computes the hash of the requests at `node` (EIP-7685).

@@ -15,7 +15,7 @@ use super::{
     chain::{NamedStream, read_genesis},
     chain_import::ChainImport,
     json::Json,
-    payload::{self, FIELD, PayloadParams},
+    payload::{self, PAYLOAD_VALUE, PayloadParams},
 };
 use crate::reference::StopAnswer;
 
@@ -112,10 +112,10 @@ impl Reader<'_> {
     /// payload decides which one.
     fn read(&mut self, line: Line) -> Result<(), ImportError> {
         let Some((payload, _)) = line.payload(self.file)? else { return Ok(()) };
-        let field = payload.get(&["blockNumber"], FIELD)?;
-        let parent = payload.get(&["parentHash"], FIELD)?;
+        let field = payload.get(&["blockNumber"], PAYLOAD_VALUE)?;
+        let parent = payload.get(&["parentHash"], PAYLOAD_VALUE)?;
         let (number, parent_hash) = (field.u64()?, parent.b256()?);
-        let hash = payload.get(&["blockHash"], FIELD)?.b256()?;
+        let hash = payload.get(&["blockHash"], PAYLOAD_VALUE)?.b256()?;
         let next = self.chain.last().number + 1;
         if number < next {
             self.passed_over_count += 1;
