@@ -85,20 +85,20 @@ pub fn lists(file: &str, bytes: &[u8]) -> Result<Vec<FoundList>, ImportError> {
             }
         };
     }
-    let mut search = Search::default();
+    let mut out = Vec::new();
     // A file may have several JSON values, such as payloads, one a line.
     for value in Deserializer::from_slice(bytes).into_iter::<Value>() {
         let value = value.map_err(|source| ImportError::Json { file: file.to_owned(), source })?;
-        search.value(&Json::root(file, &value))?;
-        if search.found.is_empty() && !value.is_object() {
+        add_value(&Json::root(file, &value), &mut out)?;
+        if out.is_empty() && !value.is_object() {
             return Err(Json::root(file, &value).fault(ALLOWED));
         }
     }
-    if search.found.is_empty() {
+    if out.is_empty() {
         let wanted = "blockAccessList, or another place of a list";
         return Err(Json::root(file, &Value::Null).missing(wanted, ALLOWED));
     }
-    Ok(search.found)
+    Ok(out)
 }
 
 /// Makes the item of a list without facts of its block.
@@ -106,80 +106,72 @@ fn found(list: Bytes) -> FoundList {
     FoundList { list: Some(list), ..FoundList::default() }
 }
 
-/// The lists of a file that were found so far.
-#[derive(Default)]
-struct Search {
-    found: Vec<FoundList>,
+/// Adds the lists of a value that is a list, an object, or an array of objects.
+fn add_value(node: &Json<'_>, out: &mut Vec<FoundList>) -> Result<(), ImportError> {
+    if node.text().is_ok() {
+        out.push(found(node.block_access_list()?));
+        return Ok(());
+    }
+    let Ok(items) = node.items() else { return add_object(node, out) };
+    let is_list = match items.first() {
+        None => true,
+        Some(first) => matches!(first.find(&["address"]), Ok(Some(_))),
+    };
+    if is_list {
+        out.push(found(node.block_access_list()?));
+        return Ok(());
+    }
+    let mut objects = items.iter().filter(|item| item.entries().is_ok());
+    objects.try_for_each(|item| add_object(item, out))
 }
 
-impl Search {
-    /// Searches a value that is a list, an object, or an array of objects.
-    fn value(&mut self, node: &Json<'_>) -> Result<(), ImportError> {
-        if node.text().is_ok() {
-            self.found.push(found(node.block_access_list()?));
-            return Ok(());
-        }
-        let Ok(items) = node.items() else { return self.object(node) };
-        let is_list = match items.first() {
-            None => true,
-            Some(first) => matches!(first.find(&["address"]), Ok(Some(_))),
+/// Adds the lists of an object: a block, an object around one, or tests by name.
+fn add_object(node: &Json<'_>, out: &mut Vec<FoundList>) -> Result<(), ImportError> {
+    if let Some(found) = list_of_block(node)? {
+        out.push(FoundList { name: block_name(node)?, ..found });
+        return Ok(());
+    }
+    for key in INNER_KEYS {
+        let Some(inner) = node.find(&[key])? else { continue };
+        return match (key, inner.items()) {
+            // The payload is the first parameter.
+            ("params", Ok(params)) => match params.first() {
+                Some(payload) if payload.entries().is_ok() => add_object(payload, out),
+                _ => Ok(()),
+            },
+            _ => add_value(&inner, out),
         };
-        if is_list {
-            self.found.push(found(node.block_access_list()?));
-            return Ok(());
-        }
-        let mut objects = items.iter().filter(|item| item.entries().is_ok());
-        objects.try_for_each(|item| self.object(item))
     }
+    for (name, test) in node.entries()? {
+        // Entries beside the tests may have any form, and are passed over.
+        if matches!(test.find(&BLOCK_KEYS), Ok(Some(_))) {
+            add_test(name, &test, out)?;
+        }
+    }
+    Ok(())
+}
 
-    /// Searches an object: a block, an object around one, or tests by name.
-    fn object(&mut self, node: &Json<'_>) -> Result<(), ImportError> {
-        if let Some(found) = list_of_block(node)? {
-            self.found.push(FoundList { name: block_name(node)?, ..found });
-            return Ok(());
+/// Adds an item for each block of a test. The list may be a key of the block, of its decoded
+/// RLP, of its payload or, for a single block, of the test's `_info`.
+fn add_test(name: &str, test: &Json<'_>, out: &mut Vec<FoundList>) -> Result<(), ImportError> {
+    let blocks = test.get(&BLOCK_KEYS, "the blocks")?.items()?;
+    for (index, node) in blocks.iter().enumerate() {
+        let mut nodes = vec![node.clone()];
+        nodes.extend(node.find(&["rlp_decoded"])?);
+        if let Some(params) = node.find(&["params"])? {
+            nodes.extend(params.items()?.into_iter().next());
         }
-        for key in INNER_KEYS {
-            let Some(inner) = node.find(&[key])? else { continue };
-            return match (key, inner.items()) {
-                // The payload is the first parameter.
-                ("params", Ok(params)) => match params.first() {
-                    Some(payload) if payload.entries().is_ok() => self.object(payload),
-                    _ => Ok(()),
-                },
-                _ => self.value(&inner),
-            };
+        if blocks.len() == 1 {
+            nodes.extend(test.find(&["_info"])?);
         }
-        for (name, test) in node.entries()? {
-            // Entries beside the tests may have any form, and are passed over.
-            if matches!(test.find(&BLOCK_KEYS), Ok(Some(_))) {
-                self.test(name, &test)?;
-            }
-        }
-        Ok(())
+        let mut lists = nodes.iter().map(list_of_block).filter_map(Result::transpose);
+        out.push(FoundList {
+            name: format!("{name}, block {}", index + 1),
+            test_block: Some(TestBlock { test: name.to_owned(), index }),
+            ..lists.next().transpose()?.unwrap_or_default()
+        });
     }
-
-    /// Adds an item for each block of a test. The list may be a key of the block, of its decoded
-    /// RLP, of its payload or, for a single block, of the test's `_info`.
-    fn test(&mut self, name: &str, test: &Json<'_>) -> Result<(), ImportError> {
-        let blocks = test.get(&BLOCK_KEYS, "the blocks")?.items()?;
-        for (index, node) in blocks.iter().enumerate() {
-            let mut nodes = vec![node.clone()];
-            nodes.extend(node.find(&["rlp_decoded"])?);
-            if let Some(params) = node.find(&["params"])? {
-                nodes.extend(params.items()?.into_iter().next());
-            }
-            if blocks.len() == 1 {
-                nodes.extend(test.find(&["_info"])?);
-            }
-            let mut lists = nodes.iter().map(list_of_block).filter_map(Result::transpose);
-            self.found.push(FoundList {
-                name: format!("{name}, block {}", index + 1),
-                test_block: Some(TestBlock { test: name.to_owned(), index }),
-                ..lists.next().transpose()?.unwrap_or_default()
-            });
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Reads the list that is a key of the block at `node`; `None` if the block has no list.
