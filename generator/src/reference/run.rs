@@ -3,7 +3,7 @@
 
 use std::{cell::Cell, ops::ControlFlow};
 
-use alloy_primitives::{Address, Bytes, Log, U256};
+use alloy_primitives::{Address, Bytes, Log};
 use evm::{
     BlockGas, DepositFault, Parts, Runner, StepOutput, TxGas, creations, deposit_request,
     net_changes,
@@ -256,23 +256,14 @@ fn full_list(list: &AlloyBal, state: &PlannedState<'_>) -> Result<Bytes, PlanErr
         list,
         |address| {
             let account = state.account(address);
-            account.unwrap_or_else(|error| {
-                failed.set(Some(error));
-                None
-            })
+            account.map_err(|error| failed.set(Some(error))).unwrap_or_default()
         },
         |address, key| {
             let value = state.slot(*address, *key);
-            value.unwrap_or_else(|error| {
-                failed.set(Some(error));
-                U256::ZERO
-            })
+            value.map_err(|error| failed.set(Some(error))).unwrap_or_default()
         },
     );
-    match failed.into_inner() {
-        Some(error) => Err(error),
-        None => Ok(full),
-    }
+    failed.into_inner().map_or(Ok(full), Err)
 }
 
 /// The callbacks of a batch's run.
