@@ -335,18 +335,15 @@ fn run_step(
         parts.join(&mut changes);
         if let StepKind::Transaction(tx_index) = at.kind {
             on_state(at.block, &changes);
-            let has_storage_only = |address: &Address| db.database.has_storage_only(address);
-            if changes.keys().any(has_storage_only) {
-                let created = creations(workload, block, tx_index, &mut *db);
-                let mut on_storage =
-                    created.into_iter().filter(|address| db.database.has_storage_only(address));
-                storage_fault =
-                    on_storage.next().map(|address| ReferenceError::CreationOnStorage {
-                        batch: at.batch,
-                        block: at.block,
-                        tx_index,
-                        address,
-                    });
+            if changes.keys().any(|address| db.database.has_storage_only(address)) {
+                let mut created = creations(workload, block, tx_index, &mut *db).into_iter();
+                let on_storage = created.find(|address| db.database.has_storage_only(address));
+                storage_fault = on_storage.map(|address| ReferenceError::CreationOnStorage {
+                    batch: at.batch,
+                    block: at.block,
+                    tx_index,
+                    address,
+                });
             }
             if !workload.rules_of(block).fork.is_from(Fork::Cancun)
                 && let Some(address) = removed_with_storage(db, &changes)
