@@ -7,11 +7,8 @@
 use std::{collections::BTreeMap, convert::Infallible};
 
 use alloy_primitives::{Address, B256, U256};
-use evm::{Runner, TxGas};
-use revm::{
-    Database, DatabaseCommit, bytecode::Bytecode, database::State, primitives::KECCAK_EMPTY,
-    state::AccountInfo,
-};
+use evm::{Runner, TxGas, account_info};
+use revm::{Database, DatabaseCommit, bytecode::Bytecode, database::State, state::AccountInfo};
 use workload::{Block, BlockEnv, Fork, Genesis, StepKind, Transaction, Workload};
 
 use crate::{
@@ -108,17 +105,8 @@ impl Database for TrialState<'_> {
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Infallible> {
         if let Some(account) = self.genesis.account(&address) {
-            let code = Bytecode::new_raw(account.code.clone());
-            let code_hash = if account.code.is_empty() { KECCAK_EMPTY } else { code.hash_slow() };
-            let (balance, nonce) = (account.balance, account.nonce);
-            let code = Some(code);
-            return Ok(Some(AccountInfo {
-                balance,
-                nonce,
-                code_hash,
-                code,
-                ..AccountInfo::default()
-            }));
+            let code = Some(Bytecode::new_raw(account.code.clone()));
+            return Ok(Some(AccountInfo { code, ..account_info(account.state()) }));
         }
         let balance = U256::from(1) << 128;
         let nonce = self.nonces.get(&address).copied();
