@@ -52,11 +52,8 @@ fn import(name: &str, test: &Json<'_>) -> Result<Imported, ImportError> {
     let first_hash_number = genesis.get(&["number"], "a number")?.u64()?;
     let parent = header::header(&genesis)?;
     check_genesis(test, &genesis, &parent, &mut compared)?;
-    let made = state::state_root(&accounts);
-    if parent.state_root != made {
-        let said = genesis.get(&["stateRoot"], "the root of pre")?;
-        return Err(said.fault(format!("{made}, the root of pre")));
-    }
+    let state_root = genesis.get(&["stateRoot"], "the root of pre")?;
+    state_root.check_b256(state::state_root(&accounts), "the root of pre")?;
     compared.push("genesis state root");
     let genesis = Genesis { accounts, ..Genesis::default() };
     let reader = Reader { rules, chain_id, genesis: &genesis, genesis_number: first_hash_number };
@@ -149,10 +146,8 @@ fn check_genesis(
     header: &Header,
     compared: &mut Vec<&'static str>,
 ) -> Result<(), ImportError> {
-    let (said, made) = (node.get(&["hash"], "its hash")?, header.hash_slow());
-    if said.b256()? != made {
-        return Err(said.fault(format!("{made}, the hash of these fields")));
-    }
+    let hash = node.get(&["hash"], "its hash")?;
+    hash.check_b256(header.hash_slow(), "the hash of these fields")?;
     compared.push("genesis hash");
     let Some(rlp) = test.find(&["genesisRLP"])? else { return Ok(()) };
     if header::decode_block(&rlp, 0)?.header != *header {
@@ -175,9 +170,7 @@ fn check_last(
     ];
     for (key, what, made, fact) in facts {
         let Some(said) = test.find(&[key])? else { continue };
-        if said.b256()? != made {
-            return Err(said.fault(format!("{made}, {fact} of the last valid block")));
-        }
+        said.check_b256(made, &format!("{fact} of the last valid block"))?;
         compared.push(what);
     }
     Ok(())

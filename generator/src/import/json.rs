@@ -156,6 +156,14 @@ impl<'a> Json<'a> {
         self.parsed("32 bytes: 0x and 64 hex digits")
     }
 
+    /// Checks that the value is `made`. `what` describes `made` in the error.
+    pub(super) fn check_b256(&self, made: B256, what: &str) -> Result<(), ImportError> {
+        match self.b256()? == made {
+            true => Ok(()),
+            false => Err(self.fault(format!("{made}, {what}"))),
+        }
+    }
+
     /// Reads 8 bytes.
     pub(super) fn b64(&self) -> Result<B64, ImportError> {
         self.parsed("8 bytes: 0x and 16 hex digits")

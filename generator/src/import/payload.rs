@@ -98,11 +98,8 @@ pub(super) fn block(
         block_access_list_hash: list.as_ref().map(keccak256),
         ..fields(node)?
     };
-    let (hash_node, made) = (node.get(&["blockHash"], PAYLOAD_VALUE)?, header.hash_slow());
-    let hash = hash_node.b256()?;
-    if hash != made {
-        return Err(hash_node.fault(format!("{made}, the hash of this payload")));
-    }
+    let hash = header.hash_slow();
+    node.get(&["blockHash"], PAYLOAD_VALUE)?.check_b256(hash, "the hash of this payload")?;
     let (block, mut said) = header::block(node, header, body, rules)?;
     if let Some(hashes) = &payload_params.versioned_hashes {
         check_versioned_hashes(hashes, &block)?;

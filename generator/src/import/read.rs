@@ -291,10 +291,8 @@ fn json_transaction(node: &Json<'_>, chain_id: u64) -> Result<(Envelope, Address
     let sender = sender(node, &out)?;
     if let Some(said) = node.find(&["hash"])?
         && let Some(encoded) = out.encode()
-        && said.b256()? != keccak256(&encoded)
     {
-        let made = keccak256(&encoded);
-        return Err(said.fault(format!("{made}, the hash of this transaction")));
+        said.check_b256(keccak256(&encoded), "the hash of this transaction")?;
     }
     Ok((out, sender))
 }

@@ -103,16 +103,10 @@ fn check_number(reply: &Reply, wanted: u64) -> Result<(), ImportError> {
 /// there is one.
 fn check_hash(reply: &Reply, wanted: Option<B256>) -> Result<(), ImportError> {
     let json = reply.json();
-    let (said, made) = (json.get(&["hash"], "its hash")?, header::header(&json)?.hash_slow());
-    if said.b256()? != made {
-        return Err(said.fault(format!("{made}, the hash of these fields")));
-    }
-    match wanted.filter(|wanted| *wanted != made) {
-        Some(wanted) => {
-            Err(said.fault(format!("{wanted}, the hash of the block that was asked for")))
-        }
-        None => Ok(()),
-    }
+    let hash = json.get(&["hash"], "its hash")?;
+    hash.check_b256(header::header(&json)?.hash_slow(), "the hash of these fields")?;
+    let asked = "the hash of the block that was asked for";
+    wanted.map_or(Ok(()), |wanted| hash.check_b256(wanted, asked))
 }
 
 /// Asks for the wanted blocks with their transactions, and checks their numbers. Returns them in
@@ -179,12 +173,10 @@ fn ancestors(
     for reply in before.iter().chain(blocks) {
         let json = reply.json();
         let parent = json.get(&["parentHash"], "the parent's hash")?;
-        if let Some(said) = hashes.last()
-            && parent.b256()? != *said
-        {
+        if let Some(said) = hashes.last() {
             let why = "the hash of the block before it; where the chain was reorganised while it \
                        was read, run again";
-            return Err(parent.fault(format!("{said}, {why}")));
+            parent.check_b256(*said, why)?;
         }
         hashes.push(json.get(&["hash"], "its hash")?.b256()?);
     }
