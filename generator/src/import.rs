@@ -144,6 +144,23 @@ pub struct ImportedBlock {
 }
 
 impl Imported {
+    /// Valid blocks from files, without further facts. The workload gets the signed transactions of
+    /// all blocks, or none if one is not signed.
+    fn new(mut workload: Workload, blocks: Vec<ImportedBlock>) -> Self {
+        let signed: Option<Vec<_>> = blocks.iter().map(|block| block.signed.as_deref()).collect();
+        workload.signed_transactions = signed.map(|blocks| blocks.concat()).unwrap_or_default();
+        Self {
+            name: workload.scenario.clone(),
+            workload,
+            blocks,
+            post_state: None,
+            source: Source::Files,
+            invalid: Vec::new(),
+            notes: Vec::new(),
+            compared: Vec::new(),
+        }
+    }
+
     /// Returns the names of values that the source gives, and that cannot be computed from it.
     pub fn not_compared(&self) -> Vec<&'static str> {
         let mut names: Vec<_> =
@@ -152,13 +169,6 @@ impl Imported {
         names.dedup();
         names
     }
-}
-
-/// Returns the signed transactions of all blocks. Returns no transaction if one of them is not
-/// signed, as a workload has all of them or none.
-fn signed_transactions(blocks: &[ImportedBlock]) -> Vec<Bytes> {
-    let signed: Option<Vec<_>> = blocks.iter().map(|block| block.signed.as_deref()).collect();
-    signed.map(|blocks| blocks.concat()).unwrap_or_default()
 }
 
 /// The facts of a receipt that are compared.

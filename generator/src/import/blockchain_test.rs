@@ -7,11 +7,11 @@ use alloy_consensus::Header;
 use workload::{Batch, Block, ChainRules, Fork, ForkChange, ForkSchedule, Genesis, Workload};
 
 use super::{
-    ImportError, Imported, ImportedBlock, InvalidBlock, Source, fork_names, fork_of,
+    ImportError, Imported, ImportedBlock, InvalidBlock, fork_names, fork_of,
     header::{self, Body},
     json::{self, Json},
     payload::{self, PayloadParams},
-    read, rules, signed_transactions, state,
+    read, rules, state,
 };
 
 /// Reads all tests of a file. `file` is the name that errors use.
@@ -73,20 +73,10 @@ fn import(name: &str, test: &Json<'_>) -> Result<Imported, ImportError> {
         genesis,
         first_hash_number,
         block_hashes,
-        signed_transactions: signed_transactions(&blocks),
         batches,
         ..Workload::default()
     };
-    Ok(Imported {
-        name: name.to_owned(),
-        workload,
-        blocks,
-        post_state,
-        source: Source::Files,
-        invalid,
-        notes: Vec::new(),
-        compared,
-    })
+    Ok(Imported { post_state, invalid, compared, ..Imported::new(workload, blocks) })
 }
 
 /// Reads the rules of the network with the name at `network`, whose fork may change at a timestamp.

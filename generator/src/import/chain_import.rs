@@ -17,7 +17,7 @@ use super::{
     genesis::{ChainConfig, ChainGenesis},
     header::RlpBlock,
     json::Json,
-    read, rules, signed_transactions,
+    read, rules,
     state::{ChainState, UnknownValue},
 };
 use crate::{
@@ -314,26 +314,17 @@ impl<'a> ChainImport<'a> {
             false => format!("blocks-{}-{last}", first.number),
         };
         let workload = Workload {
-            scenario: name.clone(),
+            scenario: name,
             rules: self.config.rules_between(first.timestamp, self.last.timestamp),
             chain_id: self.config.chain_id,
             first_hash_number: kept.first_hash_number,
             block_hashes: kept.block_hashes,
-            signed_transactions: signed_transactions(&kept.blocks),
             genesis: kept.genesis,
             batches: kept.batches,
             ..Workload::default()
         };
-        Ok(Imported {
-            name,
-            workload,
-            blocks: kept.blocks,
-            post_state: None,
-            source: Source::Files,
-            invalid: Vec::new(),
-            compared: self.comparison.compared,
-            notes,
-        })
+        let compared = self.comparison.compared;
+        Ok(Imported { compared, notes, ..Imported::new(workload, kept.blocks) })
     }
 }
 

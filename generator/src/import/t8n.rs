@@ -3,7 +3,7 @@
 //! tool's `result`. Values that the environment leaves out follow from the parent's values, as in
 //! the tool, or are assumed with a note. One error names all values that are still missing.
 
-use std::{collections::BTreeMap, slice};
+use std::collections::BTreeMap;
 
 use alloy_consensus::Header;
 use alloy_eips::eip7685::Requests;
@@ -12,9 +12,9 @@ use serde_json::Value;
 use workload::{Batch, Block, BlockEnv, ChainRules, Fork, Genesis, GenesisAccount, Workload};
 
 use super::{
-    ImportError, Imported, ImportedBlock, Source,
+    ImportError, Imported, ImportedBlock,
     json::{self, Json},
-    read, rules, signed_transactions,
+    read, rules,
 };
 
 /// A file's text, and the name that errors use.
@@ -143,26 +143,17 @@ impl Parts<'_> {
         let (transactions, withdrawals) = (transactions.all, withdrawals.all);
         let block = Block { env: block_env, transactions, withdrawals };
         let workload = Workload {
-            scenario: name.clone(),
+            scenario: name,
             rules: fork.into(),
             chain_id,
             genesis: Genesis { accounts, ..Genesis::default() },
             first_hash_number,
             block_hashes,
-            signed_transactions: signed_transactions(slice::from_ref(&said)),
             batches: vec![Batch { blocks: vec![block], ..Batch::default() }],
             ..Workload::default()
         };
-        Ok(Imported {
-            name,
-            workload,
-            blocks: vec![said],
-            post_state,
-            source: Source::Files,
-            invalid: Vec::new(),
-            compared: Vec::new(),
-            notes: env.assumed.iter().map(|what| format!("assumed: {what}")).collect(),
-        })
+        let notes = env.assumed.iter().map(|what| format!("assumed: {what}")).collect();
+        Ok(Imported { post_state, notes, ..Imported::new(workload, vec![said]) })
     }
 }
 

@@ -7,10 +7,7 @@ use serde_json::json;
 use workload::{Batch, Block, Genesis, Workload};
 
 use super::{
-    super::{
-        ImportError, Imported, Source, StatedReceipt, header, json::Json, read, rules,
-        signed_transactions,
-    },
+    super::{ImportError, Imported, Source, StatedReceipt, header, json::Json, read, rules},
     BlockName, Call, Rpc, Wanted,
     client::{Need, Reply, RpcClient},
     fork, quantity, replay,
@@ -53,12 +50,11 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     let name =
         if first == last { format!("block-{last}") } else { format!("blocks-{first}-{last}") };
     let mut workload = Workload {
-        scenario: name.clone(),
+        scenario: name,
         rules,
         chain_id,
         first_hash_number,
         block_hashes,
-        signed_transactions: signed_transactions(&blocks),
         batches,
         ..Workload::default()
     };
@@ -76,16 +72,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     state.fetch_named(&workload)?;
     let accounts = replay::run(state, &workload, &traces)?.database.into_accounts();
     workload.genesis = Genesis { accounts, ..Genesis::default() };
-    Ok(Imported {
-        name,
-        workload,
-        blocks,
-        post_state: None,
-        source: Source::Node,
-        invalid: Vec::new(),
-        notes: Vec::new(),
-        compared: Vec::new(),
-    })
+    Ok(Imported { source: Source::Node, ..Imported::new(workload, blocks) })
 }
 
 /// Checks that the block of a reply has the number that was asked for.

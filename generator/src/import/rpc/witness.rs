@@ -13,10 +13,10 @@ use workload::{Batch, ChainRules, Fork, Genesis, Workload};
 
 use super::{
     super::{
-        ImportError, Imported, Source, fork_names,
+        ImportError, Imported, fork_names,
         header::{self, Body, RlpBlock},
         json::Json,
-        rules, signed_transactions,
+        rules,
         t8n::NamedText,
     },
     replay,
@@ -61,14 +61,12 @@ pub fn witness(
     said.compared.push("state root of the parent");
     said.state_root = None;
     said.not_compared.push("state root");
-    let name = format!("block-{}", header.number);
     let mut workload = Workload {
-        scenario: name.clone(),
+        scenario: format!("block-{}", header.number),
         rules: rules.into(),
         chain_id,
         first_hash_number: ancestors[0].number,
         block_hashes: ancestors.iter().map(Header::hash_slow).collect(),
-        signed_transactions: signed_transactions(std::slice::from_ref(&said)),
         batches: vec![Batch { blocks: vec![block], ..Batch::default() }],
         ..Workload::default()
     };
@@ -89,16 +87,7 @@ pub fn witness(
         ));
     }
     workload.genesis = Genesis { accounts, ..Genesis::default() };
-    Ok(Imported {
-        name,
-        workload,
-        blocks: vec![said],
-        post_state: None,
-        source: Source::Files,
-        invalid: Vec::new(),
-        compared: Vec::new(),
-        notes,
-    })
+    Ok(Imported { notes, ..Imported::new(workload, vec![said]) })
 }
 
 /// Returns the `result` of `node` if it is a node's answer, and else `node` itself.
