@@ -42,15 +42,14 @@ pub(crate) fn first_secret(seed: u64, stream: &str) -> B256 {
     secret
 }
 
-/// Adds the account of a `contract` that a load calls `name`, with the slots `storage`.
+/// Adds the account of a `contract` at `address`, with the slots `storage`.
 pub(crate) fn add_contract(
-    name: ContractName<'_>,
+    address: Address,
     contract: Contract,
     mut storage: Vec<(U256, U256)>,
     genesis: &mut Genesis,
-) -> Result<Address, GeneratorError> {
+) -> Result<(), GeneratorError> {
     storage.sort_unstable_by_key(|(key, _)| *key);
-    let address = name.address();
     let code = contract.code()?;
     genesis.accounts.push(GenesisAccount {
         address,
@@ -59,7 +58,7 @@ pub(crate) fn add_contract(
         storage,
         ..Default::default()
     });
-    Ok(address)
+    Ok(())
 }
 
 /// Adds one contract without slots, which is the load's whole part of the genesis.
@@ -78,31 +77,19 @@ pub(crate) fn add_only(
     storage: Vec<(U256, U256)>,
     genesis: &mut Genesis,
 ) -> Result<LoadGenesis, GeneratorError> {
-    let name = ContractName { tag, name: contract.name() };
-    let contract = add_contract(name, contract, storage, genesis)?;
-    Ok(LoadGenesis { contract, ..LoadGenesis::default() })
+    let address = contract_address(tag, contract.name());
+    add_contract(address, contract, storage, genesis)?;
+    Ok(LoadGenesis { contract: address, ..LoadGenesis::default() })
 }
 
-/// A load's name of one of its contracts. The contract's address follows from it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ContractName<'a> {
-    /// Name of the load in names of contracts.
-    pub(crate) tag: &'a str,
-    /// The load's own name of the contract.
-    pub(crate) name: &'a str,
-}
-
-impl ContractName<'_> {
-    /// Address of the contract.
-    pub(crate) fn address(self) -> Address {
-        let Self { tag, name } = self;
-        Address::from_word(keccak256(format!("stress contract load[{tag}]/{name}")))
-    }
+/// Address of the contract that the load of `tag` calls `name`.
+pub(crate) fn contract_address(tag: &str, name: &str) -> Address {
+    Address::from_word(keccak256(format!("stress contract load[{tag}]/{name}")))
 }
 
 /// Address of number `index` of a load's equal contracts.
 pub(crate) fn numbered_contract(tag: &str, contract: Contract, index: u64) -> Address {
-    ContractName { tag, name: &format!("{}/{index}", contract.name()) }.address()
+    contract_address(tag, &format!("{}/{index}", contract.name()))
 }
 
 #[cfg(test)]

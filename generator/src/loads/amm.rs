@@ -15,7 +15,7 @@ use crate::{
     error::GeneratorError,
     random::Zipf,
     senders::Senders,
-    state::{ContractName, LoadGenesis, TOKEN_BALANCE, add_contract},
+    state::{LoadGenesis, TOKEN_BALANCE, add_contract, contract_address, numbered_contract},
 };
 use spec::Amm;
 
@@ -59,18 +59,6 @@ impl<'a> PairDraw<'a> {
     }
 }
 
-fn pair_name(pair: u64) -> String {
-    format!("{}/{pair}", Contract::Pair.name())
-}
-
-fn pair_address(tag: &str, pair: u64) -> Address {
-    ContractName { tag, name: &pair_name(pair) }.address()
-}
-
-fn token_name(pair: u64) -> String {
-    format!("{}/{pair}", Contract::StandardToken.name())
-}
-
 /// Adds the pairs, the base token that all pairs share, and the other token of each pair.
 pub(crate) fn place(
     amm: &Amm,
@@ -86,27 +74,24 @@ pub(crate) fn place(
     for (trader, address) in traders.iter().enumerate() {
         let pair = draw.pair_of(trader as u64);
         let allowances = of_account(address, ALLOWANCES);
-        let allowance = mapped(pair_address(tag, pair).into_word(), allowances);
+        let spender = numbered_contract(tag, Contract::Pair, pair);
+        let allowance = mapped(spender.into_word(), allowances);
         for token in [&mut base_storage, &mut tokens[pair as usize]] {
             token.push((of_account(address, BALANCES), TOKEN_BALANCE));
             token.push((allowance, U256::MAX));
         }
     }
-    let base = ContractName { tag, name: Contract::StandardToken.name() };
-    let base_address = base.address();
-    for (pair, mut storage) in (0..).zip(tokens) {
-        let balance = (of_account(&pair_address(tag, pair), BALANCES), pool);
+    let base = contract_address(tag, Contract::StandardToken.name());
+    for (index, mut storage) in (0..).zip(tokens) {
+        let pair = numbered_contract(tag, Contract::Pair, index);
+        let balance = (of_account(&pair, BALANCES), pool);
         storage.push(balance);
         base_storage.push(balance);
-        let other = add_contract(
-            ContractName { tag, name: &token_name(pair) },
-            Contract::StandardToken,
-            storage,
-            genesis,
-        )?;
-        let slots = [value_of(&base_address), value_of(&other), (pool << 128) | pool];
+        let other = numbered_contract(tag, Contract::StandardToken, index);
+        add_contract(other, Contract::StandardToken, storage, genesis)?;
+        let slots = [value_of(&base), value_of(&other), (pool << 128) | pool];
         let slots = (0_u64..).map(U256::from).zip(slots).collect();
-        add_contract(ContractName { tag, name: &pair_name(pair) }, Contract::Pair, slots, genesis)?;
+        add_contract(pair, Contract::Pair, slots, genesis)?;
     }
     add_contract(base, Contract::StandardToken, base_storage, genesis)?;
     Ok(LoadGenesis::default())
@@ -124,9 +109,9 @@ impl Swaps {
     /// traders' pairs.
     pub(crate) fn new(amm: &Amm, tag: &str, seed: u64) -> Self {
         let draw = PairDraw::new(amm, tag, seed);
-        let address =
-            |trader| ContractName { tag, name: &pair_name(draw.pair_of(trader)) }.address();
-        Self { pairs: (0..amm.trader_count).map(address).collect() }
+        let pairs = (0..amm.trader_count)
+            .map(|trader| numbered_contract(tag, Contract::Pair, draw.pair_of(trader)));
+        Self { pairs: pairs.collect() }
     }
 }
 

@@ -18,16 +18,12 @@ use crate::{
     error::GeneratorError,
     planner::{PlannedTx, Touched},
     senders::Senders,
-    state::{ContractName, LoadGenesis, SENDER_BALANCE, add_contract, first_secret},
+    state::{LoadGenesis, SENDER_BALANCE, add_contract, first_secret, numbered_contract},
 };
 use spec::Delegate;
 
 /// Number of `Wallet` contracts. Accounts delegate to them in turn.
 const WALLET_COUNT: u64 = 2;
-
-fn wallet_name(wallet: u64) -> String {
-    format!("{}/{wallet}", Contract::Wallet.name())
-}
 
 /// Adds the wallets, and the family of accounts that delegate.
 pub(crate) fn place(
@@ -37,8 +33,8 @@ pub(crate) fn place(
     genesis: &mut Genesis,
 ) -> Result<LoadGenesis, GeneratorError> {
     for wallet in 0..WALLET_COUNT {
-        let name = wallet_name(wallet);
-        add_contract(ContractName { tag, name: &name }, Contract::Wallet, Vec::new(), genesis)?;
+        let address = numbered_contract(tag, Contract::Wallet, wallet);
+        add_contract(address, Contract::Wallet, Vec::new(), genesis)?;
     }
     let sender_family = genesis.senders.len() as u32;
     genesis.senders.push(SenderFamily {
@@ -87,7 +83,7 @@ impl Delegations {
     ) -> Result<Self, GeneratorError> {
         let family = &genesis.senders[placed.sender_family as usize];
         let wallets = (0..WALLET_COUNT)
-            .map(|wallet| ContractName { tag, name: &wallet_name(wallet) }.address())
+            .map(|wallet| numbered_contract(tag, Contract::Wallet, wallet))
             .collect();
         Ok(Self {
             delegate,

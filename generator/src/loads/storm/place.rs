@@ -10,7 +10,7 @@ use workload::{
 use crate::{
     artifact::Contract,
     error::GeneratorError,
-    state::{ContractName, LoadGenesis, add_contract, numbered_contract},
+    state::{LoadGenesis, add_contract, contract_address, numbered_contract},
 };
 use spec::{
     AccountStorm, AccountTarget, ContractChase, KeyOrder, PrefetchMiss, SloadStorm, SlotOrder,
@@ -229,7 +229,7 @@ impl StormInput<'_> {
     pub(crate) fn bloated(&self, genesis: &mut Genesis) -> Result<LoadGenesis, GeneratorError> {
         let delegated_to = self.contract(Contract::Bloated, Vec::new(), genesis)?;
         let name = "bloated account";
-        let address = ContractName { tag: self.tag, name }.address();
+        let address = contract_address(self.tag, name);
         // 0xef0100 marks a delegation.
         let code = [&[0xef, 0x01, 0x00], delegated_to.as_slice()].concat().into();
         genesis.accounts.push(GenesisAccount { address, nonce: 1, code, ..Default::default() });
@@ -251,8 +251,9 @@ impl StormInput<'_> {
         storage: Vec<(U256, U256)>,
         genesis: &mut Genesis,
     ) -> Result<Address, GeneratorError> {
-        let name = ContractName { tag: self.tag, name: contract.name() };
-        add_contract(name, contract, storage, genesis)
+        let address = contract_address(self.tag, contract.name());
+        add_contract(address, contract, storage, genesis)?;
+        Ok(address)
     }
 
     /// Adds a token whose balances are the storm's slots, and the contract that reads the balances.
