@@ -61,6 +61,25 @@ pub(crate) fn add_contract(
     Ok(())
 }
 
+/// Adds `count` equal accounts of a `contract`, each with the slots `storage`, which are sorted.
+pub(crate) fn add_numbered(
+    tag: &str,
+    contract: Contract,
+    count: u64,
+    storage: &[(U256, U256)],
+    genesis: &mut Genesis,
+) -> Result<(), GeneratorError> {
+    let code = contract.code()?;
+    genesis.accounts.extend((0..count).map(|index| GenesisAccount {
+        address: numbered_contract(tag, contract, index),
+        nonce: 1,
+        code: code.clone(),
+        storage: storage.to_vec(),
+        ..GenesisAccount::default()
+    }));
+    Ok(())
+}
+
 /// Adds one contract without slots, which is the load's whole part of the genesis.
 pub(crate) fn add_bare(
     tag: &str,

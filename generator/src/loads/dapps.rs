@@ -3,7 +3,7 @@
 //! transactions per user follow the clustered workload of Aptos' block partitioner benchmark.
 
 use alloy_primitives::{Address, Bytes};
-use workload::{Fork, Genesis, GenesisAccount};
+use workload::{Fork, Genesis};
 
 use super::{
     prices::Prices,
@@ -16,7 +16,7 @@ use crate::{
     probe::{Cost, Probe},
     random::Random,
     senders::{Members, Senders},
-    state::{LoadGenesis, numbered_contract},
+    state::{LoadGenesis, add_numbered, numbered_contract},
 };
 use spec::{BlockTarget, Dapps as Spec, Outside, PerUser};
 
@@ -28,14 +28,7 @@ pub(crate) fn place(
 ) -> Result<LoadGenesis, GeneratorError> {
     let mut storage = filled_mapping(dapps.resource_count);
     storage.sort_unstable_by_key(|(key, _)| *key);
-    let code = Contract::Dapp.code()?;
-    genesis.accounts.extend((0..dapps.dapp_count).map(|index| GenesisAccount {
-        address: numbered_contract(tag, Contract::Dapp, index),
-        nonce: 1,
-        code: code.clone(),
-        storage: storage.clone(),
-        ..GenesisAccount::default()
-    }));
+    add_numbered(tag, Contract::Dapp, dapps.dapp_count, &storage, genesis)?;
     Ok(LoadGenesis::default())
 }
 

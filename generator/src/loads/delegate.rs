@@ -18,7 +18,7 @@ use crate::{
     error::GeneratorError,
     planner::{PlannedTx, Touched},
     senders::Senders,
-    state::{LoadGenesis, SENDER_BALANCE, add_contract, first_secret, numbered_contract},
+    state::{LoadGenesis, SENDER_BALANCE, add_numbered, first_secret, numbered_contract},
 };
 use spec::Delegate;
 
@@ -32,10 +32,7 @@ pub(crate) fn place(
     seed: u64,
     genesis: &mut Genesis,
 ) -> Result<LoadGenesis, GeneratorError> {
-    for wallet in 0..WALLET_COUNT {
-        let address = numbered_contract(tag, Contract::Wallet, wallet);
-        add_contract(address, Contract::Wallet, Vec::new(), genesis)?;
-    }
+    add_numbered(tag, Contract::Wallet, WALLET_COUNT, &[], genesis)?;
     let sender_family = genesis.senders.len() as u32;
     genesis.senders.push(SenderFamily {
         first_secret: first_secret(seed, &format!("state/load[{tag}]/authorities")),

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use alloy_primitives::{Address, Bytes, U256};
-use workload::{Genesis, GenesisAccount};
+use workload::Genesis;
 
 use super::{calls::ScriptEnv, prices::Prices};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     planner::{PlannedTx, Planner, Room, TX_EXECUTION_GAS, Touched},
     probe::{Cost, Probe, most_within},
     senders::Senders,
-    state::{LoadGenesis, numbered_contract},
+    state::{LoadGenesis, add_numbered, numbered_contract},
     trial::Trial,
 };
 use spec::{BlockTarget, Density, Deployed, HashChain as Spec};
@@ -27,14 +27,8 @@ pub(crate) fn place(
     genesis: &mut Genesis,
 ) -> Result<LoadGenesis, GeneratorError> {
     if chain.deployed == Deployed::Before {
-        let code = Contract::HashChain.code()?;
-        genesis.accounts.extend((0..chain.contract_count).map(|index| GenesisAccount {
-            address: numbered_contract(tag, Contract::HashChain, index),
-            nonce: 1,
-            code: code.clone(),
-            storage: vec![(U256::ZERO, U256::ONE)],
-            ..GenesisAccount::default()
-        }));
+        let slot = [(U256::ZERO, U256::ONE)];
+        add_numbered(tag, Contract::HashChain, chain.contract_count, &slot, genesis)?;
     }
     Ok(LoadGenesis::default())
 }
