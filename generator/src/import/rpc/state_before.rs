@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{
-    Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256,
+    Address, B256, Bytes, U256, keccak256,
     map::{B256Map, HashSet},
 };
 use evm::{account_info, system};
@@ -90,9 +90,7 @@ struct KnownAccount {
 /// The fields of an account; zero and empty if the account does not exist.
 #[derive(Clone, Debug)]
 pub(super) struct AccountFields {
-    pub(super) nonce: u64,
-    pub(super) balance: U256,
-    pub(super) code_hash: B256,
+    pub(super) state: AccountState,
     /// The code; `None` if the source lacks it.
     pub(super) code: Option<Bytes>,
 }
@@ -226,7 +224,8 @@ impl<'a> StateBefore<'a> {
         let mut without_code = BTreeSet::new();
         for (address, known) in &mut self.accounts {
             if let Some(fields) = known.fields.as_mut().filter(|fields| fields.code.is_none()) {
-                *fields = AccountFields::new(fields.nonce, fields.balance, Bytes::new());
+                let AccountState { nonce, balance, .. } = fields.state;
+                *fields = AccountFields::new(nonce, balance, Bytes::new());
                 without_code.insert(*address);
             }
         }
@@ -239,8 +238,8 @@ impl<'a> StateBefore<'a> {
             .into_iter()
             .map(|(address, known)| {
                 let fields = known.fields.unwrap_or_else(AccountFields::absent);
-                let AccountFields { nonce, balance, code, .. } = fields;
-                let code = code.unwrap_or_default();
+                let AccountState { nonce, balance, .. } = fields.state;
+                let code = fields.code.unwrap_or_default();
                 let slots = known.slots.into_iter();
                 let storage = slots.filter(|(_, value)| !value.is_zero()).collect();
                 GenesisAccount { address, nonce, balance, code, storage }
@@ -253,10 +252,9 @@ impl<'a> StateBefore<'a> {
     fn info(&mut self, address: Address) -> Result<Option<AccountInfo>, ImportError> {
         self.fetch_accounts([address])?;
         let known = self.accounts.get(&address).and_then(|known| known.fields.as_ref());
-        Ok(known.filter(|fields| fields.exists()).map(|fields| {
-            let &AccountFields { nonce, balance, code_hash, .. } = fields;
-            account_info(AccountState { nonce, balance, code_hash })
-        }))
+        let state = known.map(|fields| fields.state);
+        // An account with only default values does not exist (EIP-161).
+        Ok(state.filter(|state| *state != AccountState::default()).map(account_info))
     }
 
     /// Returns the code with this hash, of an account that was read before.
@@ -266,7 +264,7 @@ impl<'a> StateBefore<'a> {
         }
         let mut fields = self.accounts.values().filter_map(|known| known.fields.as_ref());
         let code = fields
-            .find(|fields| fields.code_hash == hash)
+            .find(|fields| fields.state.code_hash == hash)
             .map_or_else(|| Some(Bytes::new()), |fields| fields.code.clone());
         let code = code.ok_or_else(|| ImportError::State {
             file: self.source.name().to_owned(),
@@ -286,17 +284,13 @@ impl<'a> StateBefore<'a> {
 
 impl AccountFields {
     pub(super) fn new(nonce: u64, balance: U256, code: Bytes) -> Self {
-        Self { nonce, balance, code_hash: keccak256(&code), code: Some(code) }
+        let state = AccountState { nonce, balance, code_hash: keccak256(&code) };
+        Self { state, code: Some(code) }
     }
 
     /// Returns the fields of an account that does not exist.
     fn absent() -> Self {
         Self::new(0, U256::ZERO, Bytes::new())
-    }
-
-    /// Whether an account with these fields exists (EIP-161).
-    fn exists(&self) -> bool {
-        self.nonce > 0 || !self.balance.is_zero() || self.code_hash != KECCAK256_EMPTY
     }
 }
 

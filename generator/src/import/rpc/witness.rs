@@ -9,7 +9,7 @@ use alloy_trie::{
     EMPTY_ROOT_HASH, Nibbles, TrieAccount,
     nodes::{RlpNode, TrieNode},
 };
-use workload::{Batch, ChainRules, Fork, Genesis, Workload};
+use workload::{AccountState, Batch, ChainRules, Fork, Genesis, Workload};
 
 use super::{
     super::{
@@ -235,7 +235,8 @@ impl StateSource for WitnessState<'_> {
                 KECCAK256_EMPTY => Some(Bytes::new()),
                 _ => self.codes.get(&code_hash).cloned(),
             };
-            Ok(AccountFields { nonce, balance, code_hash, code })
+            let state = AccountState { nonce, balance, code_hash };
+            Ok(AccountFields { state, code })
         });
         accounts.collect()
     }
