@@ -104,6 +104,13 @@ pub(crate) struct Target<'g> {
     pub(crate) start: Option<u64>,
 }
 
+impl Target<'_> {
+    /// The slot at index `start` of the family that is `ahead` families after the target's.
+    pub(super) const fn slot(&self, ahead: u64, start: u64) -> IndexRange {
+        IndexRange { family: self.family + ahead as u32, start, count: 1 }
+    }
+}
+
 /// The kind of a family's members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemberKind {

@@ -206,27 +206,16 @@ impl Planner for Storm<'_> {
         self.take(&storm, count);
         let target = &self.parts.targets[storm.target];
         let indices = storm.ranges.iter().flat_map(|of| of.start..of.start + of.count);
-        let slots = match target.member_kind {
-            MemberKind::Accounts => Vec::new(),
-            MemberKind::Slots => storm.ranges.clone(),
+        let ranges = match target.member_kind {
+            MemberKind::Accounts | MemberKind::Slots => storm.ranges,
             MemberKind::Hops { contract_count } => indices
-                .map(|index| IndexRange {
-                    family: target.family + (index % contract_count) as u32,
-                    start: index / contract_count,
-                    count: 1,
-                })
+                .map(|index| target.slot(index % contract_count, index / contract_count))
                 .collect(),
-            MemberKind::Each { slot } => indices
-                .map(|contract| IndexRange {
-                    family: target.family + contract as u32,
-                    start: slot,
-                    count: 1,
-                })
-                .collect(),
+            MemberKind::Each { slot } => indices.map(|index| target.slot(index, slot)).collect(),
         };
         let touched = match target.member_kind {
-            MemberKind::Accounts => Touched { accounts: storm.ranges, ..Touched::default() },
-            _ => Touched { slots, ..Touched::default() },
+            MemberKind::Accounts => Touched { accounts: ranges, ..Touched::default() },
+            _ => Touched { slots: ranges, ..Touched::default() },
         };
         let cost = storm.price.cost();
         Ok(Some(PlannedTx {
