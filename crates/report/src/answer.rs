@@ -97,7 +97,7 @@ fn lines(reading: &Reading<'_>, of: &StoreCells<'_>) -> Option<Lines> {
     let doubts = [facts::small_state(reading.result), facts::busy_machine(reading.result)];
     let doubts: String = doubts.into_iter().flatten().map(|words| format!(", {words}")).collect();
     let told_apart = certainty::telling_apart(&cells).map(|words| format!("; {words}"));
-    let trust = format!("{}, {}", certainty::counts(&cells), coldness(&cells));
+    let trust = format!("{}, {}", certainty::counts(&cells), coldness(&cells, reading.result));
     Some([
         ("fastest", fastest + &alike.unwrap_or_default()),
         ("gain", gain(best, base, &cells)),
@@ -204,12 +204,18 @@ fn limit(best: &Cell) -> String {
     part().map_or_else(|| first.clone(), |part| format!("{first}; {next} {part}"))
 }
 
-/// Coldness of the cells, in at most three words.
-fn coldness(cells: &[&Cell]) -> &'static str {
+/// Coldness of the result's cells, in a few words.
+fn coldness(cells: &[&Cell], result: &RunResult) -> &'static str {
     let cold = || cells.iter().filter(|cell| cell.cache.want == Some(CacheMode::Cold));
     let first = cells.first().and_then(|cell| cell.cache.want);
     match (cold().next(), first) {
-        (Some(_), _) if cold().all(|cell| cell.cache.proved == Some(true)) => "cold proved",
+        (Some(_), _) if cold().all(|cell| cell.cache.proved == Some(true)) => {
+            if facts::has_host_cache(result) {
+                "cold here, host cache seen"
+            } else {
+                "cold proved"
+            }
+        }
         (Some(_), _) if cold().any(|cell| cell.cache.proved == Some(false)) => "NOT COLD",
         (Some(_), _) => "cold NOT PROVED",
         (None, Some(_)) => "warm",

@@ -226,16 +226,21 @@ pub fn row_name(cell: &Cell) -> String {
 /// see it.
 const FRESH_STATE_S: u64 = 3_600;
 
+/// Whether the probe of the device saw a cache outside of this machine.
+pub(super) fn has_host_cache(result: &RunResult) -> bool {
+    let ratio = result.device.as_ref().and_then(|device| device.host_cache_ratio);
+    ratio.is_some_and(|ratio| ratio > HOST_CACHE_RATIO)
+}
+
 /// Coldness of cells that are proved cold in this machine, in words; a cache of the host may still
 /// have the state.
 fn cold_words(result: &RunResult) -> String {
     let device = result.device.as_ref();
-    let ratio = device.and_then(|device| device.host_cache_ratio);
-    if ratio.is_some_and(|ratio| ratio > HOST_CACHE_RATIO) {
+    if has_host_cache(result) {
         return "cold in this machine only: host cache seen".to_owned();
     }
     let mut words = "cold: proved in this machine".to_owned();
-    if ratio.is_none() {
+    if device.and_then(|device| device.host_cache_ratio).is_none() {
         words.push_str(", host cache not probed");
     }
     let age_s = device.and_then(|device| device.state_age_s);

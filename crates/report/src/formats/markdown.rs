@@ -7,7 +7,7 @@ use result::{
 use variant::steers_terminal;
 
 use crate::{
-    answer, axes, facts, html, units,
+    answer, axes, certainty, facts, html, units,
     warnings::{Warning, grouped},
 };
 
@@ -149,15 +149,15 @@ fn broken(claim: &Claim) -> String {
     )
 }
 
-/// The table: for each store and design the cell with the highest median throughput over all
-/// results, then the clients.
+/// The table: for each store and design the fastest cell over all results, then the clients. Cells
+/// with more duties, and with several samples, stand before faster ones.
 fn table(results: &[Shown]) -> Vec<String> {
     let sound = results.iter().filter(|shown| shown.is_sound());
     let cells = sound.flat_map(|of| of.cells().iter().map(move |cell| (of, cell)));
     let designs =
         facts::grouped(cells, |(_, a), (_, b)| (a.store, a.design) == (b.store, b.design));
     let best = designs.into_iter().filter_map(|cells| {
-        cells.into_iter().reduce(|a, b| if speed(b.1) > speed(a.1) { b } else { a })
+        cells.into_iter().reduce(|a, b| if rank(b.1) > rank(a.1) { b } else { a })
     });
     let best: Vec<(&Shown, &Cell)> = best.collect();
     let sound = results.iter().filter(|shown| shown.is_sound()).filter_map(Shown::run);
@@ -183,8 +183,9 @@ fn table(results: &[Shown]) -> Vec<String> {
     lines
 }
 
-fn speed(cell: &Cell) -> f64 {
-    cell.mgas_per_s.median.unwrap_or(f64::NEG_INFINITY)
+fn rank(cell: &Cell) -> (usize, bool, f64) {
+    let speed = cell.mgas_per_s.median.unwrap_or(f64::NEG_INFINITY);
+    (cell.duty_count(), certainty::is_repeated(cell), speed)
 }
 
 /// The row of the best cell of a design, and its result.

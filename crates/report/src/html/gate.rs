@@ -35,7 +35,9 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     }
     let lede = "How much longer a sample of B takes than one of A. A <em>regression</em> is sure where the \
                lower bound lies above the allowed change, a <em>pass</em> where the upper bound \
-               lies below it. The bar across is from bound to bound; the dashed line is the \
+               lies below it. Where <em>A to itself</em> reaches beyond half of it, a pass needs \
+               room for the farther end of that interval too, a regression for its middle. The bar \
+               across is from bound to bound; the dashed line is the \
                allowed change.";
     Some(Section::new("gate", "The gate", lede, body.concat(), results))
 }

@@ -149,6 +149,8 @@ fn trust_says_how_cold_it_was_whether_the_state_is_small_and_the_machine_busy() 
     assert_eq!(of(None, None), "8 samples a row, no device");
     let small = trust(&|result| result.workload.state_slot_count = 100_000);
     assert_eq!(small, "8 samples a row, cold proved, small state");
+    let cached = trust(&|result| result.device.as_mut().unwrap().host_cache_ratio = Some(2.0));
+    assert_eq!(cached, "8 samples a row, cold here, host cache seen");
     let under_load = |load| {
         trust(&|result| {
             result.environment.cpu.logical_count = Some(2);
