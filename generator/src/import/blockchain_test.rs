@@ -120,8 +120,8 @@ fn chain_rules(
     Ok(rules)
 }
 
-/// Splits the name of a network that changes its fork: a fork, "To", a fork, "AtTime", and a
-/// timestamp in which k means thousands. Returns the three; `None` for any other name.
+/// Splits the name of a network that changes its fork at a time in seconds, in which k means
+/// thousands. Returns both forks and the time; `None` for any other name.
 fn split_transition(network: &str) -> Option<(&str, &str, u64)> {
     let (before, rest) = network.split_once("To")?;
     let (after, time) = rest.split_once("AtTime")?;
