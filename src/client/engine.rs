@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use send::{BlockingClient, HttpError, HttpLimits, shown};
+use send::{BlockingClient, HttpError, HttpLimits, one_line};
 use serde_json::{Value, json};
 
 use super::{export::Calls, refusal::Refusal, token::Secret};
@@ -47,7 +47,7 @@ impl Engine {
     /// The client gives no answer.
     pub fn genesis_hash(&self) -> Result<String, Refusal> {
         let block = self.call("eth_getBlockByNumber", &json!(["0x0", false]))?;
-        Ok(shown(block["hash"].as_str().unwrap_or("unknown")))
+        Ok(one_line(block["hash"].as_str().unwrap_or("unknown")))
     }
 
     /// Whether the client has the block of this hash.
@@ -67,7 +67,7 @@ impl Engine {
         let [name, version, commit] = ["name", "version", "commit"].map(|key| all[0][key].as_str());
         // A build outside a repository has a commit of zeros.
         let commit = commit.filter(|commit| !commit.trim_matches(['0', 'x']).is_empty());
-        Some(shown(&[name?, version?, commit.unwrap_or_default()].join(" ")))
+        Some(one_line(&[name?, version?, commit.unwrap_or_default()].join(" ")))
     }
 
     /// Sends a block and makes it the head.
@@ -116,7 +116,7 @@ impl Engine {
             return Err(Refusal::Error {
                 method: method(line),
                 code: error["code"].as_i64().unwrap_or_default(),
-                message: shown(error["message"].as_str().unwrap_or_default()),
+                message: one_line(error["message"].as_str().unwrap_or_default()),
             });
         }
         match answer.get_mut("result") {
@@ -153,7 +153,7 @@ fn check_valid(calls: &Calls, line: &str, status: &Value, answer: &Value) -> Res
         Some("SYNCING") => Err(Refusal::Syncing { method }),
         Some("ACCEPTED") => Err(Refusal::Accepted { method }),
         Some("INVALID" | "INVALID_BLOCK_HASH") => {
-            let reason = shown(status["validationError"].as_str().unwrap_or("no reason given"));
+            let reason = one_line(status["validationError"].as_str().unwrap_or("no reason given"));
             Err(Refusal::Invalid { method, reason })
         }
         _ => {

@@ -5,7 +5,7 @@
 use std::{thread, time::Duration};
 
 use generator::import::rpc::{Call, NoAnswer, Refusal, Rpc};
-use send::{BlockingClient, HttpAnswer, HttpError, HttpLimits, shown};
+use send::{BlockingClient, HttpAnswer, HttpError, HttpLimits, one_line};
 use serde_json::{Value, json};
 
 use crate::{
@@ -207,7 +207,7 @@ fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusa
 fn refusal(item: &Value) -> Option<Refusal> {
     let error = item.get("error").filter(|error| !error.is_null())?;
     let message = error.get("message").and_then(Value::as_str);
-    let message = message.map_or_else(|| shown(&error.to_string()), shown);
+    let message = message.map_or_else(|| one_line(&error.to_string()), one_line);
     Some(Refusal { code: error.get("code").and_then(Value::as_i64).unwrap_or(0), message })
 }
 

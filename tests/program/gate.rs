@@ -339,7 +339,11 @@ fn a_setting_of_one_build_is_judged_and_named_and_does_not_change_the_work() {
 fn a_build_that_crashes_hangs_or_talks_nonsense_is_one_clear_error() {
     let place = Place::new();
     let missing = place.path("missing");
-    place.refused(&["--against", missing.to_str().unwrap()], 2, &["--against", "missing: no such file"]);
+    place.refused(
+        &["--against", missing.to_str().unwrap()],
+        2,
+        &["--against", "missing: no such file"],
+    );
     let crash = place.program("crash", "echo 'out of luck' >&2; exit 9");
     let words = ["ended instead of answering `hello`", "exit status: 9", "out of luck"];
     place.refused(&["--against", &crash], 6, &words);
