@@ -63,7 +63,7 @@ pub struct ShardStep {
     pub writes: StepWrites,
     /// Duration of the step on the shard, with reads.
     pub latency: Duration,
-    /// Number of declared slots whose first access on the step's thread was by this step.
+    /// Number of declared slots that no earlier step on the same thread had accessed.
     pub new_slot_count: u64,
 }
 
@@ -135,8 +135,8 @@ impl ShardTimes {
     }
 }
 
-/// Count of messages and CPU times of the coordinator's threads for connections to shards that
-/// execute with a list. The times are zero if the system does not report them.
+/// Messages and CPU times of the coordinator's threads that serve shards, for shards that execute
+/// with a list. The times are zero if the system does not report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoordinatorTimes {
     /// Number of messages from shards: requests for values, and results.
@@ -173,7 +173,7 @@ pub enum Report<K = KeyRequest, S = ShardStep, F = Finished> {
     Ready,
     /// The shard requests values.
     Request {
-        /// Number of the request, which the answer repeats. Without a list, 0 means that a step
+        /// Number of the request, which the answer repeats. An optimistic shard sends 0 if a step
         /// waits for the answer.
         request: u64,
         /// The requested keys.

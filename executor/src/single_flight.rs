@@ -188,6 +188,7 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
                 drop(map);
                 let action = wait.next_action();
                 map = lock(&part.map);
+                // Only while another thread reads the key, `Some(None)`, may this one sleep.
                 if action == WaitAction::Look || map.get(&key).is_none_or(Option::is_some) {
                     continue;
                 }

@@ -42,7 +42,7 @@ macro_rules! contracts {
 contracts! {
     /// `seed, (start, count)*`: reads the slots keccak(seed ‖ i).
     KeccakStorm,
-    /// `seed, (start, count)*`: reads the slots seed + i·W.
+    /// `seed, (start, count)*`: reads the slots seed + i·W, where W is 2^256 over the golden ratio.
     WeylStorm,
     /// `key, count`: reads the slot `key`, then `count` - 1 times the slot whose key is the last
     /// value.
@@ -63,8 +63,8 @@ contracts! {
     /// `seed, token, (start, count)*`: reads the balances of accounts keccak(seed ‖ i) from a
     /// token.
     BalanceStorm,
-    /// `seed, storm, count`: calls a storm for a range of `count` indices. Slot 0 has the first of
-    /// them plus 1, and the contract advances it.
+    /// `seed, storm, count`: calls a storm for a range of `count` indices. Slot 0 has the first
+    /// index plus 1, as a slot is never 0; the call adds `count` to it.
     RangePointer,
     /// `storm, count`: calls a storm that follows the chain from the key in slot 0, and stores the
     /// chain's last key there.
@@ -80,8 +80,8 @@ contracts! {
     SpreadTarget,
     /// `seed, n, (start, count)^n`, then padding of any length: reads the slots seed + i·W.
     PaddedStorm,
-    /// `key, count`: calls the contract whose address is in the key for the key's value. That value
-    /// is the next key.
+    /// `key, count`: a key contains the address of a contract. Calls it for the value of the key,
+    /// which is the next key.
     HopStorm,
     /// `key`: returns a slot's value.
     HopTarget,

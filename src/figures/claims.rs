@@ -1,7 +1,7 @@
 //! Judges the claims of a scenario (`[[expect]]`) on a result. The less favourable end of the
 //! figure's interval decides: the lower end for a minimum, the upper end for a maximum. If a figure
 //! needs an interval and has none, the claim is inconclusive. A claim on rows that were not run is
-//! not judged. A claim is on whole blocks unless it says `execution(…)`.
+//! skipped. A claim is on whole blocks unless it says `execution(…)`.
 //!
 //! The inputs are cells of results, so a stored result can be judged too.
 

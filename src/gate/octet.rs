@@ -3,7 +3,7 @@
 //! position in a half of the pass cancel. A pass also has four slots of N, a second process of A,
 //! two in each half. N against A is the null: the same build must not seem to differ from itself.
 //!
-//! If samples are short, an octet has several passes in the place of longer slots. A machine's
+//! If samples are short, an octet has several passes, and not slots of several samples. A machine's
 //! speed jumps within seconds, so compared samples must lie within milliseconds.
 
 use std::iter::zip;
@@ -89,11 +89,11 @@ const fn half(null_index: usize, first: Arm, second: Arm) -> [Arm; 3] {
     }
 }
 
-/// Returns the order of the slots of pass `number`. `first` is the first of A and B. The pairs of N
-/// lie outside, between and inside the other slots in turn. So over three passes N has each
-/// position as often as A. A sample after a sample of the same process is some percent faster, as
-/// its data is in the CPU's caches. So each arm must follow itself about equally often, and two
-/// halves with N outside are never neighbours.
+/// Returns the order of the slots of pass `number`. `first` is the first of A and B. In each half,
+/// the two slots of N are its ends (NABBAN), its second and fifth slots (ANBBNA), or its middle
+/// (ABNNBA). So over three passes N has each position as often as A. A sample after a sample of the same process is some percent faster, as
+/// its data is in the CPU's caches. So each arm must follow itself about equally often, and N is
+/// never at the ends of two halves in a row.
 pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     let second = if first == Arm::New { Arm::Base } else { Arm::New };
     // Index of N among the first three slots of each half: 0 is outside, 1 between, 2 inside.

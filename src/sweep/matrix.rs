@@ -104,8 +104,8 @@ fn equal_cells(matrix: &Matrix, first: u64, second: u64) -> anyhow::Error {
     )
 }
 
-/// Parses an axis, `KEY=VALUES` or `LABEL=VALUES`. `key_of` returns the key of a label, with the
-/// axis's first value; `None` if the label is no option of a run.
+/// Parses an axis, `KEY=VALUES` or `LABEL=VALUES`. `key_of` takes a label and the axis's first
+/// value, and returns the key; `None` if the label is no option of a run.
 ///
 /// # Errors
 /// The key or a value is missing, or a value occurs twice.
@@ -211,7 +211,7 @@ mod tests {
         assert!(words.contains("threads changes nothing in cell 2"), "{words}");
         let (pairs, words) = left_out(&["store=memory,rocksdb", "cache=cold,warm"]);
         assert_eq!((pairs.as_slice(), words.contains("cell 1")), (&[(1, 0)][..], true));
-        // A cell with one design that the key changes is a run of its own.
+        // If the key changes a design, its cell is a run of its own.
         let (pairs, _) = left_out(&["threads=1,2", "--design", "sequential,batched-io"]);
         assert!(pairs.is_empty(), "{pairs:?}");
         // A key of the work is never without effect.

@@ -69,7 +69,8 @@ impl<'p, 'g> Search<'p, 'g> {
         if best_growth < old_growth {
             return true;
         }
-        // The vertex is on a shard that is as good as its old shard. A better shard is full.
+        // The vertex is on a shard that is as good as its old shard. If a better one is full, the
+        // vertex may swap with another there.
         wanted_growth < best_growth && self.swap(vertex, wanted)
     }
 

@@ -12,8 +12,9 @@ pub(crate) const PIECE_BYTES: usize = 1 << 20;
 /// Maximum length in bytes of a message. It must have room for a whole result with a large output.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// Maximum number of messages in one direction that wait for the network or, behind a delay, for
-/// the receiver. A sender with one more message waits.
+/// Maximum number of messages in one direction that wait for the network. Where messages are delayed
+/// on purpose, the maximum that wait for the receiver after their delay. With one more, the sender
+/// waits.
 pub(crate) const WINDOW: usize = 8;
 
 /// HTTP/2 flow-control windows, in bytes: of a batch's stream, and of all streams of a connection.

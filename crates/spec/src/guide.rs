@@ -32,6 +32,7 @@ pub(crate) fn row(path: &str, kind: Option<&str>) -> Option<Row<'static>> {
         }
         if !line.is_empty() && !line.starts_with('|') {
             let names = named.as_ref().is_some_and(|named| line.contains(named));
+            // A line after a gap begins a new paragraph.
             paragraph_names_kind = names || (paragraph_names_kind && !after_gap);
         }
         after_gap = line.is_empty();

@@ -167,8 +167,8 @@ impl LoadKind {
         )
     }
 
-    /// Whether a transaction of the load uses up any gas limit. Transactions of other loads need a
-    /// fixed amount of gas.
+    /// Whether a transaction of the load can use all gas that it is given, however much. Transactions
+    /// of other loads need a fixed amount of gas.
     pub const fn fills_room(&self) -> bool {
         match self {
             Self::Compute(compute) => compute.round_count.is_none(),

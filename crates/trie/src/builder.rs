@@ -30,10 +30,10 @@ enum Item {
     None,
     /// A row, whose value is in [`Builder::value`].
     Row,
-    /// A branch at the path. It gets an extension if its parent is higher than right above it.
+    /// A branch at the path. If its parent is more than one nibble above, an extension goes between.
     Branch(NodeIndex, Weight),
-    /// A subtree with its number of rows, known by its reference alone. Its parent must be right
-    /// above its path: a deeper or higher beginning would change its unknown topmost node.
+    /// A subtree with its number of rows, known by its reference alone. Its parent must be one nibble
+    /// above, since any other distance would change the subtree's topmost node, which is unknown.
     Opaque(NodeIndex, u8),
 }
 
@@ -211,7 +211,7 @@ impl<S: NodeSink> Builder<S> {
     }
 
     /// Returns the node of the held item and its weight, given the depth at which the node begins
-    /// and the length of the item's path. A node that begins above its item is a leaf or an
+    /// and the length of the item's path. The nibbles between the two depths are in a leaf or an
     /// extension.
     fn item_node(&mut self, depth: usize, len: usize) -> Result<(NodeIndex, Weight), Error> {
         match self.item {

@@ -32,7 +32,9 @@ impl Gates {
         Self((0..GATE_COUNT).map(|_| Gate::default()).collect())
     }
 
-    /// Wakes the waiters for `id`, whose value can now be seen.
+    /// Wakes the waiters for `id`, whose value can now be seen. A waiter that arrives at the same
+    /// moment may be missed, and sleeps for [`MISSED_CALL`]. The lock makes sure that one which has
+    /// looked in vain already sleeps when it is called.
     #[inline]
     pub(super) fn open(&self, id: usize) {
         let gate = &self.0[id % GATE_COUNT];

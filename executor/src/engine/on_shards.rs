@@ -123,9 +123,9 @@ impl<'a> Connection<'a> {
         end
     }
 
-    /// Adds the shard's times, which count from its readiness. `ready` is the arrival of its
-    /// message `Ready`, without the added delay. So these spans are late by the message's own
-    /// travel time. The spans overlap, so no track of a trace shows them.
+    /// Adds the shard's times, which count from the moment at which it was ready. `ready` is the
+    /// arrival of its message `Ready`, less the added delay, so the spans are late by the message's
+    /// travel time. They count for the phases; no track of a trace shows them, as they overlap.
     pub(super) fn add_times(&mut self, spans: &Spans, ready: Duration, times: &ShardTimes) {
         let now = spans.elapsed();
         let executed = ready.saturating_add(times.executed).min(now);

@@ -135,7 +135,7 @@ fn text(field: Option<impl Display>) -> String {
     field.map_or_else(|| "none".to_owned(), |field| field.to_string())
 }
 
-/// Checks that a field has the value `got` of the block or its execution.
+/// Checks that the header's value of `field` is `got`, the value of the block or its execution.
 fn check_field<T: PartialEq + Display>(
     field: &'static str,
     header: &T,

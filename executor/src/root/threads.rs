@@ -1,6 +1,6 @@
 //! Starts the threads that read and fold for the roots of a sample; they idle until they get a job.
-//! Also finds the nodes that are in memory when a sample starts. These are nodes that the roots of
-//! its batches read, so the roots are computed once from the lists, before the clock.
+//! Also reads the nodes that a variant has in memory when its clock starts. To know which, it
+//! computes the roots of the batches once before the clock, from their lists.
 
 use std::sync::atomic::AtomicBool;
 
@@ -90,7 +90,7 @@ pub(super) fn with_threads<R>(
     Ok(result?)
 }
 
-/// Reads the nodes that are in memory when a sample starts. Each batch is applied to the state
+/// Reads the nodes that will be in memory when the sample's clock starts. Each batch is applied to the state
 /// before the first batch. Nodes that a batch writes come into memory when the sample commits the
 /// batch.
 ///
@@ -100,7 +100,7 @@ pub(crate) fn cached_nodes(sample: &RootedSample<'_>) -> Result<CachedNodes, Roo
     let RootedSample { workload, .. } = *sample;
     let root = sample.variant.root;
     let tries = sample.tries.ok_or(RootError::NoTries)?;
-    // Reads on demand read the same nodes as reads by level, one after the other.
+    // On demand, the same nodes are read as by level, only one after the other.
     let reads = match root.reads {
         RootReads::OnDemand | RootReads::ByLevel => RootReads::ByLevel,
         RootReads::AtOnce => RootReads::AtOnce,

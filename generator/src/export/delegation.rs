@@ -19,8 +19,8 @@ pub(super) fn delegate(code: &[u8]) -> Option<Address> {
     Address::try_from(address).ok()
 }
 
-/// Extra gas of a transaction to a delegating account, over one to an account with the same code.
-/// From Amsterdam on it is the price of the access to the delegate (EIP-2780); before, it is 0.
+/// Gas that a transaction to a delegating account takes beyond one to an account that itself has the
+/// delegate's code. From Amsterdam on it is the price of the access to the delegate (EIP-2780); before, it is 0.
 pub fn delegation_gas(fork: Fork) -> u64 {
     if !fork.is_from(Fork::Amsterdam) {
         return 0;

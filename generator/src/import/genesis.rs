@@ -110,6 +110,7 @@ impl ChainConfig {
         let mut changes: Vec<ForkChange> = Vec::new();
         for change in &self.rules.changes {
             if change.timestamp > first && change.timestamp <= last {
+                // Of forks at one timestamp, the last is in force.
                 changes.retain(|before| before.timestamp < change.timestamp);
                 changes.push(*change);
             }
@@ -137,9 +138,10 @@ fn header(node: &Json<'_>, config: &ChainConfig, root: B256) -> Result<Header, I
     }
     let timestamp = node.u64_at("timestamp")?.unwrap_or_default();
     let has_base_fee = config.is_active("londonBlock", 0);
+    // Forks by timestamp come after London, which brought the base fee.
     let is_from = |fork| has_base_fee && config.rules.at(timestamp).fork.is_from(fork);
     let base_fee = node.u64_at("baseFeePerGas")?.unwrap_or(INITIAL_BASE_FEE);
-    let blob_gas = |key| Ok::<_, ImportError>(node.u64_at(key)?.unwrap_or_default());
+    let number_or_zero = |key| Ok::<_, ImportError>(node.u64_at(key)?.unwrap_or_default());
     let nonce = node.u64_at("nonce")?.unwrap_or_default();
     Ok(Header {
         parent_hash: node.b256_at("parentHash")?.unwrap_or_default(),
@@ -157,12 +159,12 @@ fn header(node: &Json<'_>, config: &ChainConfig, root: B256) -> Result<Header, I
         nonce: nonce.to_be_bytes().into(),
         base_fee_per_gas: has_base_fee.then_some(base_fee),
         withdrawals_root: is_from(Fork::Shanghai).then_some(EMPTY_WITHDRAWALS),
-        blob_gas_used: is_from(Fork::Cancun).then_some(blob_gas("blobGasUsed")?),
-        excess_blob_gas: is_from(Fork::Cancun).then_some(blob_gas("excessBlobGas")?),
+        blob_gas_used: is_from(Fork::Cancun).then_some(number_or_zero("blobGasUsed")?),
+        excess_blob_gas: is_from(Fork::Cancun).then_some(number_or_zero("excessBlobGas")?),
         parent_beacon_block_root: is_from(Fork::Cancun).then_some(B256::ZERO),
         requests_hash: is_from(Fork::Prague).then_some(EMPTY_REQUESTS_HASH),
         block_access_list_hash: is_from(Fork::Amsterdam).then(|| keccak256([EMPTY_LIST_CODE])),
-        slot_number: is_from(Fork::Amsterdam).then_some(blob_gas("slotNumber")?),
+        slot_number: is_from(Fork::Amsterdam).then_some(number_or_zero("slotNumber")?),
         ..Header::default()
     })
 }

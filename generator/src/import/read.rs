@@ -243,7 +243,8 @@ pub(super) fn encoded_transactions(
         let bytes = node.bytes()?;
         let decoded = Envelope::decode_2718(&bytes).map_err(|error| error.to_string());
         decoded.and_then(|envelope| with_signer(envelope, chain_id)).map_err(|error| {
-            let rule = "an RLP list, or a type before one, as of signed transactions; transaction";
+            let rule =
+                "the bytes of signed transactions (an RLP list, or a type and a list); transaction";
             node.fault(format!("{rule} {index}: {error}"))
         })
     });
@@ -366,9 +367,9 @@ fn y_parity<'n>(node: &Json<'n>, allowed: &str) -> Result<(Json<'n>, U256), Impo
     }
 }
 
-/// Reads the signature, and the id of the chain for which it is, or `None` if it is for any chain.
-/// Returns `None` for an unsigned transaction. In type 0 the signature's `v` has the chain id
-/// (EIP-155); other types sign `chain_id`.
+/// Reads the signature with the id of its chain; `None` for an unsigned transaction. The id is
+/// `None` if the signature holds on any chain. In type 0 the signature's `v` has the id (EIP-155);
+/// other types sign `chain_id`.
 fn signature_of(
     node: &Json<'_>,
     tx_type: TxType,
@@ -395,7 +396,7 @@ fn signature_of(
 fn sender(node: &Json<'_>, envelope: &Envelope) -> Result<Address, ImportError> {
     let named = node.find(&["from", "sender"])?;
     if envelope.signature.is_some() {
-        let wanted = "with s that of a valid signature (EIP-2)";
+        let wanted = "with s, a valid signature (EIP-2)";
         let signer = envelope.signer().ok_or_else(|| match node.get(&["r"], wanted) {
             Ok(r) => r.fault(wanted),
             Err(error) => error,

@@ -89,6 +89,7 @@ fn input(args: &RankArgs) -> Result<CalibrateInput, Failure> {
         Override::new("block.gas", &args.gas, format!("--gas {}", args.gas)),
         Override::new("state.slots", &args.slots, format!("--slots {}", args.slots)),
     ];
+    // The scenario is made to check --gas and --slots; the first export checks each --set.
     minimal::scenario("the options", &work).with_exit_code(Code::Usage)?;
     for set in args.set.iter().filter(|set| !is_of_run(set)) {
         work.push(key_value("--set", set, "fork=osaka").with_exit_code(Code::Usage)?);

@@ -1,5 +1,5 @@
-//! The parts on times in their order. One has the samples, with the warm-up marked. The other has
-//! the blocks of runs over many blocks, with a table of their writes and space.
+//! Two sections of a page. One has the times of samples, one after the other, with the warm-up
+//! marked. The other has the times of blocks in runs over many blocks, with their writes and space.
 
 use super::{
     chart::{Axis, Chart, Fit, Guide, Point, Series},
@@ -71,6 +71,7 @@ fn sample_chart(title: &str, rows: &[&Row<'_>]) -> String {
         let outliers = outliers(row);
         let on_each = row.cell.value.by_database().into_iter().flat_map(|of| {
             let warm_up_count = of.samples.len() - of.counted().len();
+            // Less: a warm-up sample. Equal: the first counted one, not joined to the one before.
             (0..of.samples.len()).map(move |index| index.cmp(&warm_up_count))
         });
         let points = on_each.enumerate().filter_map(|(index, place)| {

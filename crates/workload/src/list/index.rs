@@ -217,9 +217,9 @@ impl ListIndex {
         self.slots.contains(slot.0)
     }
 
-    /// An account that the list does not name for changes alone: the first that has a slot which no
-    /// step writes. Without such a slot, the first that has neither changes nor slots. The
-    /// `parallel-io` form has none.
+    /// The first account with a slot that no step writes; without one, the first account with
+    /// neither changes nor slots. A list in the `parallel-io` form names changes alone, so it has no
+    /// such account.
     pub fn account_beyond_changes(&self) -> Option<AccountId> {
         if self.slots.id_count() < self.keys.len()
             && let Some(slot) = self.slots().find(|slot| !self.has_changes(*slot))

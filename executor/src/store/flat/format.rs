@@ -38,7 +38,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// and its part of the index. Only the first node of a trie takes so many. The keys of other nodes
 /// share a long prefix with the key before, which is not stored.
 const NODE_HEADER_BYTES: u64 = 50;
-/// Share of the bytes of a block of nodes that are used.
+/// Share of a node block's bytes that is used.
 const NODE_FILL: f64 = 0.9;
 
 /// Format of states in flat files.

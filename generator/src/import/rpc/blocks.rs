@@ -128,7 +128,7 @@ fn wanted_blocks(client: &mut RpcClient<'_>, wanted: &Wanted) -> Result<Vec<Repl
     Ok(all)
 }
 
-/// The blocks before the first wanted block whose hashes code can read.
+/// The blocks before the first wanted block, as far back as BLOCKHASH can read their hashes.
 struct Ancestors {
     /// Number of the first of these blocks.
     start: u64,

@@ -26,6 +26,7 @@ pub(super) fn write(
     if !before.is_empty() {
         let blocks = format!("{FOLDER}/pre-run/blocks.txt");
         dir.file(&blocks, |out| {
+            // A block is two calls with ids of their own.
             let mut calls = (1..).step_by(2).zip(before);
             calls.try_for_each(|(id, block)| export::payload(block, id, out))
         })?;
