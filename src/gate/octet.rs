@@ -114,7 +114,7 @@ pub struct Differences {
 
 /// Estimates a pass from the values of a metric in its slots, in `order`. `None` unless all values
 /// are positive. The contrast of B to A and N together is orthogonal to that of N to A. So noise
-/// that sets A and N apart does not move the estimate of B.
+/// that moves A and N by as much in opposite directions does not move the estimate of B.
 pub fn differences(order: &[Arm], values: &[f64]) -> Option<Differences> {
     if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
         return None;

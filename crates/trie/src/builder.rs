@@ -100,8 +100,8 @@ impl<S: NodeSink> Builder<S> {
     /// Adds a row; `value` is the value of its leaf, for a slot or an account its RLP.
     ///
     /// # Errors
-    /// The key is not above the last key, begins with it, does not begin with the builder's path,
-    /// or is longer than 32 bytes. The value is empty. The sink fails.
+    /// The key must be above the last key and not begin with it, must begin with the prefix, and
+    /// must have at most 32 bytes. The value must not be empty. The sink may fail.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         let path = Path::of_bytes(key).ok_or(Error::LongKey { bytes: key.len() })?;
         self.push_row(&path, value)

@@ -113,9 +113,9 @@ impl<'a> Connection<'a> {
         Reading { reader: &mut *self.reader, tally: &mut self.counts.on_demand }
     }
 
-    /// Records that the shard is ready for the batch, which was sent to it from `start` on. Returns
-    /// the time from the start of the clock until the shard was ready: now, without the `delay`
-    /// that was added to its message.
+    /// Records that the shard is ready for the batch, which was sent to it from `start` on. It was
+    /// ready earlier than now by the `delay` that was added to its message. Returns that time, since
+    /// the clock's start.
     pub(super) fn ready(&mut self, spans: &Spans, start: Duration, delay: Duration) -> Duration {
         let end = spans.elapsed().saturating_sub(delay).max(start);
         let span = Span { phase: Phase::ShardSend, start, end };
@@ -174,8 +174,8 @@ pub(super) struct LeadState<'a> {
 }
 
 impl<'a> LeadState<'a> {
-    /// Prepares the leading thread. If batches are partitioned before the clock, `partition`
-    /// partitions each batch and adds its time to `partitioning`.
+    /// Prepares the leading thread. If batches are partitioned before the clock, calls
+    /// `partition` for each batch; it must add its time to `partitioning`.
     pub(super) fn new(
         execution: Execution<'a>,
         partition: impl Fn(&mut Self, usize) -> Result<Parts, EngineError>,

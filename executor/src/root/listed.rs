@@ -58,8 +58,8 @@ pub(crate) fn nodes_above(
     let depth = guess_depth(format, genesis);
     let changes = Changes::from_list(list);
     let (accounts, slots) = (changes.account_keys(), changes.slot_keys());
-    let of_slots = accounts.iter().zip(&changes.accounts).map(|(account, (_, _, of_account))| {
-        (TrieId::Slots(B256::new(*account)), &slots[of_account.clone()])
+    let of_slots = accounts.iter().zip(&changes.accounts).map(|(account, (_, _, slot_range))| {
+        (TrieId::Slots(B256::new(*account)), &slots[slot_range.clone()])
     });
     let tries = of_slots.chain([(TrieId::Accounts, &accounts[..])]);
     let nodes = tries.flat_map(|(trie, keys)| {

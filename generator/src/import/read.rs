@@ -280,7 +280,8 @@ fn json_transaction(node: &Json<'_>, chain_id: u64) -> Result<(Envelope, Address
     }
     // A node writes a chain id even if the signature is valid on any chain.
     if let Some(said) = node.find(&["chainId"])?
-        && !(out.chain_id.is_none() || said.u256()? == U256::from(chain_id))
+        && out.chain_id.is_some()
+        && said.u256()? != U256::from(chain_id)
     {
         return Err(said.fault(format!("{chain_id:#x}, the chain that is imported")));
     }

@@ -51,7 +51,7 @@ pub struct DescribeArgs {
     /// gets the hypergraph of transactions and keys for hMETIS; of several batches the first
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Whether it is replaced
+    /// Whether the file of --out may be replaced
     #[command(flatten)]
     pub force: ForceArgs,
 }

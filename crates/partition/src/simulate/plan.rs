@@ -60,7 +60,7 @@ impl Plan {
                     .collect(),
             };
             let number = number as u32;
-            // A shard requests each key once at most.
+            // A shard requests each key once at most: `asked_last_by` has the shard that last asked.
             keys.retain(|key| {
                 std::mem::replace(&mut asked_last_by[*key as usize], number) != number
             });
@@ -129,6 +129,7 @@ fn values_and_dependencies(work: &BatchWork) -> (Rows<u32>, Rows<u32>) {
 /// Returns the slots that no step writes. Row n has the slots of the account whose key has number
 /// n.
 fn unwritten_slots(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
+    // The account of each slot, or none. Transposed, these are the slots of each account.
     let mut accounts = Rows::default();
     for (key, kind) in work.keys.iter().enumerate() {
         match kind {

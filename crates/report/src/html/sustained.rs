@@ -113,12 +113,12 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         drawn.iter().map(|(row, sample)| chart(report, row, *sample, noun)).collect();
     body.push_str(&table(report, drawn.iter().map(|(row, _)| *row)));
     let lede = format!(
-        "Time of each {noun} to the end of its commit, over its number, of the sample whose wall time is \
+        "Time of each {noun} to the end of its commit, by number, in the sample whose wall time is \
              the median. Of more than {MARK_COUNT_MAX} a mark is the slowest of several, and its bar reaches \
              down to their fastest. In the table percentiles are over all samples that count. <em>Written</em> \
              is the bytes that the process sent to devices over the bytes of the commits, <em>by store</em> \
              those of its log, flushes and compactions. <em>Settling</em> is the wait, at the end of the clock, \
-             for flushes and compactions that are due; <em>before</em>, <em>most</em> and <em>after</em> are \
+             for flushes and compactions that are due; <em>before</em>, <em>peak</em> and <em>after</em> are \
              bytes of the store’s files."
     );
     let results = report.results_of(drawn.iter().map(|(row, _)| *row));
