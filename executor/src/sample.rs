@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use alloy_primitives::{Address, Bytes, U256};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use workload::{
     Workload,
     genesis::AccountState,
@@ -138,8 +138,11 @@ pub fn take_with_records(
     sample.close()?;
     let mut measurement = checked?;
     if measurement.disagreement.is_none() && !task.variant.root.is_none() {
-        measurement.disagreement =
-            roots::check_roots(store, &measurement.executed, &warming_pool()?)?;
+        let executed = &measurement.executed;
+        measurement.disagreement = match store.kind().has_device() {
+            true => with_warming_pool(|pool| roots::check_roots(store, executed, Some(pool)))??,
+            false => roots::check_roots(store, executed, None)?,
+        };
     }
     if cache == CacheMode::Cold {
         store.clear_warm_blocks();
@@ -214,34 +217,36 @@ pub fn check_lists(
 
 /// Reads all keys of the workload once, through the caches that the sample will use.
 fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
-    let pool = warming_pool()?;
-    for batch_index in 0..task.workload.batches.len() {
-        let list = decoded_list(task.workload, batch_index)?;
-        let values = Declared::new(&list);
-        let codes = CodeRows::default();
-        let target = Target { list: &list, values: &values, codes: &codes };
-        let spans = Arc::new(Spans::start());
-        let ahead = ReadAhead::new(Prefetch::default(), sample.row_layout(), spans, 0);
-        let warmed = pool.broadcast(|thread| {
-            let mut reader = sample.reader()?;
-            let mut tally = ReadTally::new(reader.as_ref(), None);
-            let lane = Lane { number: thread.index(), count: thread.num_threads() };
-            let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
-            ahead.read(target, lane, reading, task.cancel)
-        });
-        warmed.into_iter().collect::<Result<(), _>>()?;
-    }
-    Ok(())
+    with_warming_pool(|pool| {
+        for batch_index in 0..task.workload.batches.len() {
+            let list = decoded_list(task.workload, batch_index)?;
+            let values = Declared::new(&list);
+            let codes = CodeRows::default();
+            let target = Target { list: &list, values: &values, codes: &codes };
+            let spans = Arc::new(Spans::start());
+            let ahead = ReadAhead::new(Prefetch::default(), sample.row_layout(), spans, 0);
+            let warmed = pool.broadcast(|thread| {
+                let mut reader = sample.reader()?;
+                let mut tally = ReadTally::new(reader.as_ref(), None);
+                let lane = Lane { number: thread.index(), count: thread.num_threads() };
+                let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
+                ahead.read(target, lane, reading, task.cancel)
+            });
+            warmed.into_iter().collect::<Result<(), _>>()?;
+        }
+        Ok(())
+    })?
 }
 
-/// Makes the threads of reads outside the clock. They wait for the device, so there are more than
-/// cores.
-fn warming_pool() -> Result<ThreadPool, StoreError> {
+/// Calls `read` with the threads of reads outside the clock, which end before this returns. They
+/// wait for the device, so there are more than cores.
+fn with_warming_pool<R>(read: impl FnOnce(&ThreadPool) -> R) -> Result<R, StoreError> {
     let pool = ThreadPoolBuilder::new()
         .num_threads(WARMING_THREADS)
         .thread_name(|_| WARMING_THREAD.to_owned());
+    let started = pool.build_scoped(ThreadBuilder::run, read);
     let threads = || format!("start {WARMING_THREADS} threads");
-    pool.build().map_err(|error| StoreError::failed(WARMING_THREAD, threads(), error))
+    started.map_err(|error| StoreError::failed(WARMING_THREAD, threads(), error))
 }
 
 /// Returns the first difference between the execution and the expected outcome; `None` if they

@@ -94,10 +94,12 @@ pub(crate) fn check(
     base: &dyn Tries,
     base_facts: &StateTries,
     batches: &[(&NetChanges, &Rooted)],
-    pool: &ThreadPool,
+    pool: Option<&ThreadPool>,
 ) -> Result<Option<Disagreement>, StoreError> {
-    let ahead = pool.broadcast(|at| read_ahead(base, batches, at.index(), at.num_threads()));
-    ahead.into_iter().collect::<Result<(), _>>()?;
+    if let Some(pool) = pool {
+        // The walk reads the same again, so an error here is left for the walk to find.
+        pool.broadcast(|at| read_ahead(base, batches, at.index(), at.num_threads()).ok());
+    }
     let mut reader = base.reader()?;
     let reader = Overlaid::new(reader.as_mut());
     let mut checked = Checked { reader, format: base.format() };
@@ -132,8 +134,10 @@ fn read_ahead(
         let nodes = rooted.nodes.iter().flat_map(|NodeChanges { trie, put, deleted }| {
             put.iter().map(|(key, _)| *key).chain(deleted.iter().copied()).map(|key| (*trie, key))
         });
-        let nodes: Vec<_> = nodes.collect();
-        for keys in nodes.chunks(KEYS_PER_CALL).skip(thread).step_by(thread_count) {
+        let own =
+            nodes.enumerate().filter(|(index, _)| index / KEYS_PER_CALL % thread_count == thread);
+        let own: Vec<_> = own.map(|(_, key)| key).collect();
+        for keys in own.chunks(KEYS_PER_CALL) {
             reader.nodes(keys, &mut |_, _| ())?;
         }
     }

@@ -40,11 +40,11 @@ pub(super) fn cached_nodes(store: &dyn Store, task: &Task<'_>) -> Result<CachedN
 }
 
 /// Compares the sample's roots with roots that walks over the base and the net changes give. The
-/// threads of `pool` read ahead of the walks.
+/// threads of `pool`, if any, read ahead of the walks.
 pub(super) fn check_roots(
     store: &dyn Store,
     executed: &Executed,
-    pool: &ThreadPool,
+    pool: Option<&ThreadPool>,
 ) -> Result<Option<Disagreement>, EngineError> {
     let base = store.open_sample(CacheMode::Warm)?;
     let batches: Option<Vec<_>> = executed

@@ -25,11 +25,6 @@ const QUICK_BLOCKS: [(&str, &str); 2] = [("block.blocks", "100"), (GAS_KEY, "3M"
 /// compactions happen.
 const QUICK_WRITES: [(&str, &str); 1] = [("run.rocksdb.write_buffer", "1MiB")];
 
-/// Maximal number of slots and gas of a block of a quick workload, as [`QUICK`] has them. A scenario
-/// that states less keeps its own.
-const QUICK_SLOT_COUNT_MAX: u64 = 1_000_000;
-const QUICK_GAS_MAX: u64 = 64_000_000;
-
 /// Maximal number of blocks of a quick workload.
 const QUICK_BLOCK_COUNT: u64 = 100;
 
@@ -137,31 +132,38 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
         let sets_size = overrides.iter().any(|given| {
             given.key == size_key || QUICK_BLOCKS.iter().any(|(key, _)| given.key == *key)
         });
+        // A scenario that states less keeps its own.
+        let smaller = |quick: &[(&'static str, &'static str)]| {
+            let mut smaller = quick.to_vec();
+            let stated = stated.as_ref();
+            smaller
+                .retain(|(key, value)| !stated.is_ok_and(|stated| is_as_small(stated, key, value)));
+            smaller
+        };
         let has_many = |scenario: &Scenario| scenario.block.block_count > QUICK_BLOCK_COUNT;
         if !sets_size && stated.as_ref().is_ok_and(has_many) {
-            add_quick(&mut overrides, &QUICK_BLOCKS, size_key);
+            add_quick(&mut overrides, &smaller(&QUICK_BLOCKS), size_key);
         }
         if stated.as_ref().is_ok_and(|stated| stated.run.rocksdb.compaction == Compaction::On) {
             add_quick(&mut overrides, &QUICK_WRITES, size_key);
         }
-        let mut quick = QUICK.to_vec();
-        quick.retain(|(key, _)| !stated.as_ref().is_ok_and(|stated| is_as_small(stated, key)));
-        add_quick(&mut overrides, &quick, size_key);
+        add_quick(&mut overrides, &smaller(&QUICK), size_key);
     }
     let scenario = spec::load(name, &overrides).with_exit_code(Code::Usage)?;
     rocksdb_options(&scenario.run)?;
     Ok(scenario)
 }
 
-/// Whether the value of `key` that the scenario states is at most that of `--quick`.
-fn is_as_small(stated: &Scenario, key: &str) -> bool {
-    let target = stated.block.target;
-    match key {
-        GAS_KEY if matches!(target, BlockTarget::Transactions(_)) => false,
-        GAS_KEY => target.count() <= QUICK_GAS_MAX,
-        SLOTS_KEY => stated.state.slot_count <= QUICK_SLOT_COUNT_MAX,
-        _ => false,
-    }
+/// Whether the scenario states a value of `key` that is at most that of `--quick`, in millions.
+fn is_as_small(stated: &Scenario, key: &str, quick: &str) -> bool {
+    let stated = match (key, stated.block.target) {
+        (GAS_KEY, BlockTarget::Transactions(_)) => return false,
+        (GAS_KEY, target) => target.count(),
+        (SLOTS_KEY, _) => stated.state.slot_count,
+        _ => return false,
+    };
+    let millions = quick.strip_suffix('M').and_then(|millions| millions.parse::<u64>().ok());
+    millions.is_some_and(|millions| stated <= millions * 1_000_000)
 }
 
 /// Whether `--quick` would make the block of `source` smaller. It would not if the block is already
