@@ -230,6 +230,7 @@ fn run_gate(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Fail
 /// judged.
 fn builds(args: &GateArgs, base: Option<&Path>) -> Result<BuildsInput, Failure> {
     let settings = [settings("--a-set", &args.a_set)?, settings("--b-set", &args.b_set)?];
+    let work = args.run.gate_work_input(settings)?;
     for (option, path) in [("--against", base), ("--program", args.program.as_deref())] {
         if let Some(path) = path.filter(|path| !path.is_file()) {
             let shown = path.display();
@@ -241,7 +242,7 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<BuildsInput, Failure> 
         new: args.program.clone(),
         metrics: metrics(args)?,
         slots: args.drive.slots()?,
-        work: args.run.gate_work_input(settings)?,
+        work,
         attempt_count: if args.rerun { 2 } else { 1 },
         deadline: deadline(args)?,
         calibration: args.calibration.clone(),
