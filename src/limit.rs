@@ -1,6 +1,6 @@
-//! Finds the block gas limits that keep a deadline (`stress limit`). Each load runs at a few
-//! limits, ascending, until it misses the deadline. A line through its times gives the limit, and a
-//! run at the limit checks the line.
+//! Finds the block gas limits that keep a deadline (`stress limit`). Each load runs at two limits,
+//! then where the line through its times expects the deadline. That run checks the line, and a line
+//! through it gives the limit.
 //!
 //! `input` is the input. `ladder` runs a load, `fit` computes its limit, `operation` its price, and
 //! `density` whether the state is large enough. `states` removes the states of finished loads.

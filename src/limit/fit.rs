@@ -10,8 +10,14 @@ use result::{
 };
 use variant::Design;
 
-/// Maximal number of block sizes through whose times a line goes.
-const SIZE_COUNT: usize = 3;
+/// Minimal ratio of the largest and the smallest of the block sizes through whose times a line goes.
+const SPAN: f64 = 1.4;
+/// Maximal distance between a block and the gas whose expected time is the deadline, as a share.
+const NEAR: f64 = 0.15;
+/// Maximal ratio of a limit that a line gives and the largest block so far.
+const GROWTH_MAX: f64 = 4.0;
+/// Maximal number of runs of a design at limits that its line gives.
+const EXPECTED_COUNT_MAX: usize = 3;
 
 /// Parameters of a limit and of its price.
 #[derive(Clone, Copy, Debug)]
@@ -23,101 +29,146 @@ pub struct Parameters {
     pub gas_per_operation: f64,
 }
 
-/// A limit, and its place among the tried sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PlacedLimit {
-    place: Place,
-    gas: u64,
-}
-
 /// Returns the median time of a block size, in nanoseconds.
-pub fn median_time_ns(block: &LimitBlock) -> Option<f64> {
+fn median_time_ns(block: &LimitBlock) -> Option<f64> {
     median(&block.block_ns.iter().map(|ns| *ns as f64).collect::<Vec<_>>())
 }
 
-/// Returns the line through the times of the sizes that are nearest to the deadline.
+/// Returns the line through the times of the sizes nearest to the deadline. They are as few as
+/// suffice: they span [`SPAN`], the line rises, and its bound at the smallest size keeps the
+/// deadline.
 fn line(blocks: &[LimitBlock], deadline_ns: u64) -> Option<Line> {
     let distance = |block: &LimitBlock| {
         median_time_ns(block).map_or(f64::INFINITY, |ns| (ns / deadline_ns as f64).ln().abs())
     };
     let mut blocks: Vec<_> = blocks.iter().map(|block| (distance(block), block)).collect();
     blocks.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-    let points = blocks.iter().take(SIZE_COUNT).flat_map(|(_, block)| {
-        block.block_ns.iter().map(|ns| Point { x: block.header_gas as f64, y: *ns as f64 })
-    });
-    Line::fit(&points.collect::<Vec<_>>())
+    let (mut points, mut line) = (Vec::new(), None);
+    for (_, block) in blocks {
+        let x = block.header_gas as f64;
+        points.extend(block.block_ns.iter().map(|ns| Point { x, y: *ns as f64 }));
+        line = Line::fit(&points);
+        let suffices = |line: Line| {
+            let [first, last] = line.ends;
+            last >= first * SPAN && line.slope > 0.0 && line.upper(first) < deadline_ns as f64
+        };
+        if line.is_some_and(suffices) {
+            break;
+        }
+    }
+    line
 }
 
 /// Finds the limit by `line`, and by `blocks` in ascending order: it is never above the gas of a
-/// block that missed the deadline. `None` if no block missed it and there is no line.
+/// block that missed the deadline. Returns its place among the tried sizes, and its gas; `None` if
+/// no block missed the deadline and there is no line.
 fn placed_limit(
     line: Option<&Line>,
     blocks: &[LimitBlock],
+    limits: &[u64],
     deadline_ns: u64,
-) -> Option<PlacedLimit> {
+) -> Option<(Place, u64)> {
     let [first, last] = [blocks.first()?, blocks.last()?];
     let missed = blocks.iter().position(|block| block.block_ns.iter().any(|ns| *ns >= deadline_ns));
-    let below = PlacedLimit { place: Place::Below, gas: first.limit_gas };
+    let below = (Place::Below, first.limit_gas);
     if missed == Some(0) {
         return Some(below);
     }
-    let range = [first, last].map(|block| block.header_gas as f64);
-    let by_line = match line?.crossing(deadline_ns as f64, range) {
+    let line = line?;
+    let expected = line.reaches(deadline_ns as f64);
+    let expected = expected.filter(|gas| is_near(last, *gas) && *gas <= largest(limits));
+    let end = expected.unwrap_or(0.0).max(last.header_gas as f64);
+    let by_line = match line.crossing(deadline_ns as f64, end) {
         Crossing::Below => return Some(below),
         Crossing::At(gas) => Some(gas as u64),
         Crossing::Above => None,
     };
     let missed = missed.map(|index| blocks[index].header_gas);
     Some(match by_line.into_iter().chain(missed).min() {
-        Some(gas) => PlacedLimit { place: Place::Within, gas },
-        None => PlacedLimit { place: Place::Above, gas: last.limit_gas },
+        Some(gas) => (Place::Within, gas),
+        None => (Place::Above, last.limit_gas),
     })
 }
 
-/// Whether a block of `gas` takes less than half of the deadline, by the upper bound of a line
-/// through two sizes or more.
-pub fn is_far_below(blocks: &[LimitBlock], gas: u64, deadline_ns: u64) -> bool {
-    let line = line(blocks, deadline_ns).filter(|_| blocks.len() >= 2);
-    line.is_some_and(|line| 2.0 * line.upper(gas as f64) < deadline_ns as f64)
+/// Returns the next limit at which a design runs, by its blocks so far; `None` if they suffice. The
+/// first two blocks are of the first two of `limits`. Then the design runs where its line expects
+/// the deadline, until a block lies near that gas and took the time predicted. If the line expects
+/// the deadline above all `limits`, the design runs at the largest at once.
+pub fn next_gas(blocks: &[LimitBlock], limits: &[u64], deadline_ns: u64) -> Option<u64> {
+    if blocks.len() < 2 {
+        return limits.get(blocks.len()).copied();
+    }
+    let last = blocks.iter().max_by_key(|block| block.header_gas)?;
+    let is_in_time = median_time_ns(last)? < deadline_ns as f64;
+    let mut higher = limits.iter().copied().filter(|limit| *limit > last.limit_gas && is_in_time);
+    let Some(line) = line(blocks, deadline_ns) else { return higher.next() };
+    if line.at(largest(limits)) < deadline_ns as f64 {
+        return higher.next_back();
+    }
+    let gas = line.reaches(deadline_ns as f64).filter(|gas| *gas >= limits[0] as f64)?;
+    let expected_count = blocks.iter().filter(|block| is_of_line(block, limits)).count();
+    let is_done = match check(blocks, limits, gas, deadline_ns) {
+        Some(check) => check.holds(),
+        None => blocks.iter().any(|block| is_near(block, gas)),
+    };
+    (!is_done && expected_count < EXPECTED_COUNT_MAX)
+        .then_some(gas.min(last.header_gas as f64 * GROWTH_MAX) as u64)
 }
 
-/// Returns the limit at which a run checks the line. `None` unless the limit lies within the tried
-/// sizes.
-pub fn to_check(blocks: &[LimitBlock], deadline_ns: u64) -> Option<u64> {
-    let limit = placed_limit(line(blocks, deadline_ns).as_ref(), blocks, deadline_ns)?;
-    (limit.place == Place::Within).then_some(limit.gas)
+fn largest(limits: &[u64]) -> f64 {
+    limits.last().map_or(0.0, |gas| *gas as f64)
 }
 
-/// Compares the line through `blocks` with `near`, a block that ran near the limit.
-pub fn check(blocks: &[LimitBlock], near: &LimitBlock, deadline_ns: u64) -> Option<LimitCheck> {
-    let predicted_ns = line(blocks, deadline_ns)?.interval(near.header_gas as f64);
-    let median_ns = median_time_ns(near)? as u64;
+fn is_near(block: &LimitBlock, gas: f64) -> bool {
+    (gas / block.header_gas as f64 - 1.0).abs() < NEAR
+}
+
+/// Whether a line gave the limit of `block`: it is none of the stated `limits`.
+fn is_of_line(block: &LimitBlock, limits: &[u64]) -> bool {
+    !limits.contains(&block.limit_gas)
+}
+
+/// Compares the last block at a limit that a line gave, if it is near `expected_gas`, with the line
+/// through the other blocks.
+fn check(
+    blocks: &[LimitBlock],
+    limits: &[u64],
+    expected_gas: f64,
+    deadline_ns: u64,
+) -> Option<LimitCheck> {
+    let is_checked = |block: &LimitBlock| is_of_line(block, limits) && is_near(block, expected_gas);
+    let mut others = blocks.to_vec();
+    let near = others.remove(others.iter().rposition(is_checked)?);
+    let predicted_ns = line(&others, deadline_ns)?.interval(near.header_gas as f64);
+    let median_ns = median_time_ns(&near)? as u64;
     Some(LimitCheck { header_gas: near.header_gas, median_ns, predicted_ns })
 }
 
-/// Computes the limit of `design` from all its `blocks`.
+/// Computes the limit of `design` from all its `blocks`, which are in the order of their runs.
 pub fn limit(
     design: Design,
     mut blocks: Vec<LimitBlock>,
-    check: Option<LimitCheck>,
+    limits: &[u64],
     parameters: &Parameters,
 ) -> DesignLimit {
+    let deadline_ns = parameters.deadline_ns;
+    let line = line(&blocks, deadline_ns);
+    let expected = line.and_then(|line| line.reaches(deadline_ns as f64));
+    let check = expected.and_then(|gas| check(&blocks, limits, gas, deadline_ns));
     blocks.sort_by_key(|block| block.header_gas);
-    let line = line(&blocks, parameters.deadline_ns);
-    let limit = placed_limit(line.as_ref(), &blocks, parameters.deadline_ns);
+    let limit = placed_limit(line.as_ref(), &blocks, limits, deadline_ns);
+    let (place, limit_gas) = limit.unzip();
     let rising = line.filter(|line| line.slope > 0.0);
     let slopes = rising.map(|line| line.slope_interval().map(|slope| slope.max(0.0)));
-    let half_width_gas = limit.zip(rising).and_then(|(limit, line)| {
-        let expected = (parameters.deadline_ns as f64 - line.intercept) / line.slope;
-        let width = (expected - limit.gas as f64).max(0.0).round() as u64;
-        (limit.place == Place::Within).then_some(width)
-    });
+    let within = limit_gas.filter(|_| place == Some(Place::Within));
+    let half_width_gas =
+        within.zip(expected).map(|(gas, expected)| (expected - gas as f64).max(0.0).round() as u64);
     DesignLimit {
         design,
-        place: limit.map(|limit| limit.place),
-        limit_gas: limit.map(|limit| limit.gas),
+        place,
+        limit_gas,
         half_width_gas,
-        price_factor: limit.map(|limit| parameters.target_gas as f64 / limit.gas.max(1) as f64),
+        price_factor: limit_gas.map(|gas| parameters.target_gas as f64 / gas.max(1) as f64),
         ns_per_operation: rising.map(|line| line.slope * parameters.gas_per_operation),
         ns_per_operation_ci95: slopes
             .map(|ends| ends.map(|slope| slope * parameters.gas_per_operation)),
@@ -148,25 +199,31 @@ mod tests {
         LimitBlock { limit_gas, header_gas: limit_gas, block_ns }
     }
 
+    const LIMITS: [u64; 3] = [20_000_000, 60_000_000, 640_000_000];
+
     fn of(blocks: &[LimitBlock]) -> DesignLimit {
-        limit(Design::Sequential, blocks.to_vec(), None, &PARAMETERS)
+        limit(Design::Sequential, blocks.to_vec(), &LIMITS, &PARAMETERS)
+    }
+
+    fn next(blocks: &[LimitBlock]) -> Option<u64> {
+        next_gas(blocks, &LIMITS, PARAMETERS.deadline_ns)
     }
 
     #[test]
     fn blocks_on_a_line_give_the_gas_where_it_meets_the_deadline() {
         // 200 ms and 28 ms a million gas.
-        let blocks = [20, 60, 200].map(|mgas| block(mgas, &[200 + 28 * mgas; 2]));
+        let mut blocks = [20, 60, 200].map(|mgas| block(mgas, &[200 + 28 * mgas; 2])).to_vec();
         let found = of(&blocks);
         assert_eq!((found.place, found.limit_gas), (Some(Place::Within), Some(99_999_999)));
         assert!(found.half_width_gas.unwrap() <= 1, "{found:?}");
         assert!((found.price_factor.unwrap() - 2.0).abs() < 1e-6);
         assert!((found.ns_per_operation.unwrap() - 28.0 * 2_100.0).abs() < 1e-3);
         assert!((found.gas_per_us.unwrap() - 1e3 / 28.0).abs() < 1e-6);
-        assert_eq!(to_check(&blocks, PARAMETERS.deadline_ns), found.limit_gas);
-        let near =
-            check(&blocks, &block(100, &[2_990, 3_000, 3_010]), PARAMETERS.deadline_ns).unwrap();
-        assert!(near.holds(), "{near:?}");
-        assert!(!check(&blocks, &block(100, &[3_100; 3]), PARAMETERS.deadline_ns).unwrap().holds());
+        blocks.push(block(100, &[2_990, 3_000, 3_010]));
+        let check = of(&blocks).check.unwrap();
+        assert!(check.holds() && check.header_gas == 100_000_000, "{check:?}");
+        blocks[3] = block(100, &[3_100; 3]);
+        assert!(!of(&blocks).check.unwrap().holds());
     }
 
     #[test]
@@ -180,11 +237,61 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_far_below_the_deadline_if_twice_its_bound_keeps_it() {
-        let blocks = [20, 60].map(|mgas| block(mgas, &[100 + 2 * mgas; 2]));
-        assert!(is_far_below(&blocks, 640_000_000, PARAMETERS.deadline_ns));
-        assert!(!is_far_below(&blocks, 800_000_000, PARAMETERS.deadline_ns));
-        assert!(!is_far_below(&blocks[..1], 640_000_000, PARAMETERS.deadline_ns));
+    fn a_design_runs_where_its_line_expects_the_deadline() {
+        assert_eq!(next(&[]), Some(20_000_000));
+        let mut blocks = vec![block(20, &[755, 765])];
+        assert_eq!(next(&blocks), Some(60_000_000));
+        blocks.push(block(60, &[1_870, 1_890]));
+        assert_eq!(next(&blocks), Some(100_000_000));
+        blocks.push(block(100, &[2_970; 2]));
+        assert_eq!(next(&blocks), None, "a block lies near");
+        blocks[2] = block(100, &[2_700; 2]);
+        let after = next(&blocks).unwrap();
+        assert!(
+            (110_000_000..120_000_000).contains(&after),
+            "it took less than predicted: {after}"
+        );
+        // The time of a larger block grows faster than the first two say.
+        blocks[2] = block(100, &[6_000; 2]);
+        let again = next(&blocks).unwrap();
+        assert!((60_000_000..90_000_000).contains(&again), "{again}");
+        for mgas in [300, 400, 500] {
+            blocks.push(block(mgas, &[6_000; 2]));
+        }
+        assert_eq!(next(&blocks), None, "lines gave the limits of three blocks and more");
+        // Two sizes expect it at 414M, more than four times as far.
+        assert_eq!(next(&[block(20, &[240; 2]), block(60, &[520; 2])]), Some(240_000_000));
+    }
+
+    #[test]
+    fn a_limit_lies_near_the_last_run() {
+        // A limit may lie somewhat above the largest block.
+        let above = [block(20, &[755, 765]), block(60, &[1_870, 1_890]), block(95, &[2_790; 2])];
+        assert_eq!((next(&above), of(&above).place), (None, Some(Place::Within)));
+        assert!((95_000_001..103_000_000).contains(&of(&above).limit_gas.unwrap()));
+        // Times scatter, and grow ever more slowly.
+        let slower = [
+            block(20, &[453, 453, 487]),
+            block(60, &[1_149, 1_057, 1_355]),
+            block(160, &[2_068, 2_306, 2_294]),
+            block(200, &[2_334, 2_114, 2_378]),
+            block(264, &[2_616, 2_802, 2_451]),
+            block(379, &[2_933, 2_899, 2_592]),
+        ];
+        let found = of(&slower);
+        assert_eq!(found.place, Some(Place::Within));
+        assert!((200_000_000..379_000_000).contains(&found.limit_gas.unwrap()), "{found:?}");
+    }
+
+    #[test]
+    fn a_design_far_below_the_deadline_runs_at_the_largest_limit_once() {
+        let mut blocks = vec![block(20, &[140; 2]), block(60, &[220; 2])];
+        assert_eq!(next(&blocks), Some(640_000_000));
+        blocks.push(block(640, &[1_400; 2]));
+        assert_eq!(next(&blocks), None);
+        assert_eq!(next(&[block(20, &[900; 2]), block(60, &[900; 2])]), Some(640_000_000));
+        assert_eq!(next(&[block(20, &[3_900; 2]), block(60, &[3_800; 2])]), None);
+        assert_eq!(next(&[block(20, &[3_900; 2]), block(60, &[9_000; 2])]), None);
     }
 
     #[test]
@@ -218,9 +325,10 @@ mod tests {
             });
             prop_assert!(below.clone().all(is_safe));
             let line = line(&blocks, PARAMETERS.deadline_ns).unwrap();
-            if place != Place::Below {
+            let [first, _] = line.ends;
+            if place != Place::Below && gas as f64 > first {
                 for step in 0..20 {
-                    let at = 20e6 + (gas as f64 - 20e6) * f64::from(step) / 20.0;
+                    let at = first + (gas as f64 - first) * f64::from(step) / 20.0;
                     prop_assert!(line.upper(at) < PARAMETERS.deadline_ns as f64);
                 }
             }

@@ -1,6 +1,5 @@
-//! Runs a load at one gas limit after the other until its designs miss the deadline, then each
-//! design once more near its own limit. `limit` calls it for each load, and the other modules
-//! compute figures of its runs.
+//! Runs a load at one gas limit after the other, until the blocks of each design suffice for its
+//! line. `limit` calls it for each load, and the other modules compute figures of its runs.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -116,34 +115,22 @@ impl<'a> Ladder<'a> {
     /// A run fails, or designs disagree.
     pub fn climb(&self, load: &Load) -> Result<Option<Measured>, Failure> {
         let mut climbing = Climbing { load, runs: Vec::new(), ended: None };
-        let (mut limits, mut index) = (self.input.limits.clone(), 0);
-        while let Some(gas) = limits.get(index).copied() {
-            let designs = climbing.designs_to_run(gas, &limits, self.deadline_ns());
-            index += 1;
-            if designs.is_empty() {
-                continue;
-            }
+        let mut limits = self.input.limits.clone();
+        while let Some((gas, designs)) = climbing.next(&limits, self.deadline_ns()) {
             match self.run(load, gas, &designs) {
                 Ok(Some(run)) => climbing.runs.push((gas, run)),
                 Ok(None) => return Ok(None),
-                // A block of this size is refused, so smaller limits must decide. Designs far below
-                // the deadline have left some out, so all are visited again.
+                // A block of this size is refused, so smaller limits must decide.
                 Err(failure) if failure.code == Code::Usage && !climbing.runs.is_empty() => {
                     climbing.ended = Some(format!("at {gas} gas: {failure}"));
-                    limits.truncate(index - 1);
-                    index = 0;
+                    limits.retain(|limit| *limit < gas);
+                    let half = gas / 2;
+                    limits.extend(limits.last().is_none_or(|last| *last < half).then_some(half));
                 }
                 Err(failure) => return Err(failure.context(load.name.clone())),
             }
         }
-        let mut checks = Vec::new();
-        for design in &load.scenario.run.designs {
-            let blocks = climbing.blocks(*design);
-            let Some(gas) = fit::to_check(&blocks, self.deadline_ns()) else { continue };
-            let Some(run) = self.run(load, gas, &[*design])? else { return Ok(None) };
-            checks.push((*design, gas, run));
-        }
-        self.measured(&climbing, &checks).map(Some)
+        self.measured(&climbing, &limits).map(Some)
     }
 
     fn deadline_ns(&self) -> u64 {
@@ -196,11 +183,7 @@ impl<'a> Ladder<'a> {
         }
     }
 
-    fn measured(
-        &self,
-        climbing: &Climbing<'_>,
-        checks: &[(Design, u64, RunResult)],
-    ) -> Result<Measured, Failure> {
+    fn measured(&self, climbing: &Climbing<'_>, limits: &[u64]) -> Result<Measured, Failure> {
         let scenario = &climbing.load.scenario;
         let Some((_, last)) = climbing.runs.last() else {
             fail!(Code::Usage, "{}: no limit was tried", climbing.load.name);
@@ -211,18 +194,13 @@ impl<'a> Ladder<'a> {
             target_gas: self.input.target_gas,
             gas_per_operation: operation.gas,
         };
-        let designs = scenario.run.designs.iter().map(|design| {
-            let mut blocks = climbing.blocks(*design);
-            let near = checks.iter().find(|(checked, ..)| checked == design);
-            let near = near.and_then(|(_, gas, run)| block(run, *design, *gas));
-            let check =
-                near.as_ref().and_then(|near| fit::check(&blocks, near, parameters.deadline_ns));
-            blocks.extend(near);
-            fit::limit(*design, blocks, check, &parameters)
-        });
+        let designs = scenario
+            .run
+            .designs
+            .iter()
+            .map(|design| fit::limit(*design, climbing.blocks(*design), limits, &parameters));
         let designs: Vec<_> = designs.collect();
-        let runs = climbing.runs.iter().map(|(_, run)| run);
-        let states = runs.chain(checks.iter().map(|(_, _, run)| run)).flat_map(|run| &run.stores);
+        let states = climbing.runs.iter().flat_map(|(_, run)| &run.stores);
         let state_names =
             states.filter_map(|store| Some(store.facts.get("state")?.as_str()?.to_owned()));
         let limits = LoadLimits {
@@ -243,23 +221,20 @@ impl<'a> Ladder<'a> {
 }
 
 impl Climbing<'_> {
-    /// Returns the designs to run at `gas`, one of `limits`, which ascend. A design runs at two
-    /// limits, as a line needs two. It runs at further limits until it misses the deadline; if it
-    /// is far below the deadline, only at the largest limit.
-    fn designs_to_run(&self, gas: u64, limits: &[u64], deadline_ns: u64) -> Vec<Design> {
-        let largest = limits.last().copied().unwrap_or(gas);
+    /// Returns the smallest limit at which designs are to run next, and these designs; `None` if
+    /// the blocks of all designs suffice.
+    fn next(&self, limits: &[u64], deadline_ns: u64) -> Option<(u64, Vec<Design>)> {
         let designs = self.load.scenario.run.designs.iter().copied();
-        let to_run = designs.filter(|design| {
-            let blocks = self.blocks(*design);
-            let last_ns = blocks.last().and_then(fit::median_time_ns);
-            let is_in_time = last_ns.is_some_and(|ns| ns < deadline_ns as f64);
-            let has_run = blocks.iter().any(|block| block.limit_gas == gas);
-            let is_left_out = gas < largest && fit::is_far_below(&blocks, largest, deadline_ns);
-            !has_run && (blocks.len() < 2 || is_in_time && !is_left_out)
+        let next = designs.filter_map(|design| {
+            Some((fit::next_gas(&self.blocks(design), limits, deadline_ns)?, design))
         });
-        to_run.collect()
+        let next: Vec<_> = next.collect();
+        let least = next.iter().map(|(gas, _)| *gas).min()?;
+        let at_least = next.into_iter().filter(|(gas, _)| *gas == least);
+        Some((least, at_least.map(|(_, design)| design).collect()))
     }
 
+    /// Returns the blocks of `design`, by the order of their runs.
     fn blocks(&self, design: Design) -> Vec<LimitBlock> {
         self.runs.iter().filter_map(|(gas, run)| block(run, design, *gas)).collect()
     }

@@ -53,8 +53,8 @@ pub struct LimitResult {
     /// The store of all runs.
     #[serde(with = "Name::<StoreKind>")]
     pub store: StoreKind,
-    /// The limits to try, ascending. A design that misses the deadline tries no larger limit, once
-    /// it has tried two. A design far below the deadline goes on to the largest limit.
+    /// The limits to try, ascending. Each design runs at the first two, then where its line expects
+    /// the deadline. If the line expects it above them all, the design runs at the largest at once.
     pub tried_gas: Vec<u64>,
     /// The loads; the load with the smallest safe limit comes first.
     pub loads: Vec<LoadLimits>,
@@ -112,7 +112,8 @@ pub struct DesignLimit {
     pub gas_per_us_ci95: Option<[f64; 2]>,
     /// The blocks that the line through times and gas is fitted from, by ascending gas.
     pub blocks: Vec<LimitBlock>,
-    /// A further run near the safe limit, beside the prediction for it; `null` without such a run.
+    /// The last run where a line expected the deadline, beside its prediction by the other runs;
+    /// `null` without such a run.
     pub check: Option<LimitCheck>,
 }
 
@@ -127,7 +128,7 @@ pub struct LimitBlock {
     pub block_ns: Vec<u64>,
 }
 
-/// A run near a safe limit, and the prediction of its time from smaller and larger blocks.
+/// A run where a line expected the deadline, and the prediction of its time by the other runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitCheck {
     /// Gas used, by the header.

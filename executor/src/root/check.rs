@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use alloy_primitives::{B256, U256, keccak256};
 use rayon::ThreadPool;
-use trie::{Format, NodeKey, RowRange, SlotValue};
+use trie::{Format, RowRange, SlotValue};
 use workload::NetChanges;
 
 use super::{
@@ -17,7 +17,7 @@ use crate::{
     disagreement::Disagreement,
     error::StoreError,
     leaves,
-    tries::{NodeChanges, StateTries, TrieId, TrieReader, Tries},
+    tries::{StateTries, TrieId, TrieReader, Tries},
 };
 
 /// Number of nodes or slots that one call reads.
@@ -131,12 +131,9 @@ fn read_ahead(
         for (address, _) in net_changes.accounts.iter().skip(thread).step_by(thread_count) {
             reader.account(&keccak256(address))?;
         }
-        let nodes = rooted.nodes.iter().flat_map(|NodeChanges { trie, put, deleted }| {
-            put.iter().map(|(key, _)| *key).chain(deleted.iter().copied()).map(|key| (*trie, key))
-        });
-        let own =
-            nodes.enumerate().filter(|(index, _)| index / KEYS_PER_CALL % thread_count == thread);
-        let own: Vec<_> = own.map(|(_, key)| key).collect();
+        let nodes = rooted.changes().enumerate();
+        let own = nodes.filter(|(index, _)| index / KEYS_PER_CALL % thread_count == thread);
+        let own: Vec<_> = own.map(|(_, (key, _))| key).collect();
         for keys in own.chunks(KEYS_PER_CALL) {
             reader.nodes(keys, &mut |_, _| ())?;
         }
@@ -163,7 +160,7 @@ fn check_by(
             let wrong = Disagreement::Root { batch, expected: root, got: rooted.root };
             return Err(CheckError::Fault(Box::new(wrong)));
         }
-        checked.reader.add(changes, &rooted.nodes);
+        checked.reader.add(changes, rooted);
     }
     Ok(())
 }
@@ -176,11 +173,7 @@ pub(crate) fn read_back<'r>(
     tries: &dyn Tries,
     batches: impl Iterator<Item = &'r Rooted>,
 ) -> Result<Option<Disagreement>, StoreError> {
-    let mut expected = BTreeMap::<(TrieId, NodeKey), Option<&[u8]>>::new();
-    for NodeChanges { trie, put, deleted } in batches.flat_map(|rooted| &rooted.nodes) {
-        expected.extend(deleted.iter().map(|key| ((*trie, *key), None)));
-        expected.extend(put.iter().map(|(key, node)| ((*trie, *key), Some(node))));
-    }
+    let expected: BTreeMap<_, _> = batches.flat_map(Rooted::changes).collect();
     let mut reader = tries.reader()?;
     let keys: Vec<_> = expected.keys().copied().collect();
     for keys in keys.chunks(KEYS_PER_CALL) {

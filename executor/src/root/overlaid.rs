@@ -7,10 +7,11 @@ use alloy_primitives::{B256, U256, keccak256, map::HashMap};
 use trie::{NodeKey, RowRange};
 use workload::{AccountState, NetChanges};
 
+use super::work::Rooted;
 use crate::{
     error::StoreError,
     read_counters::ReadCounters,
-    tries::{NodeChanges, NodeSink, TrieId, TrieReader},
+    tries::{NodeSink, TrieId, TrieReader},
 };
 
 /// Changes of accounts and slots, by hashed keys.
@@ -64,12 +65,10 @@ impl<'a> Overlaid<'a> {
     }
 
     /// Adds the changes of a batch.
-    pub(super) fn add(&mut self, changes: HashedChanges, nodes: &[NodeChanges]) {
+    pub(super) fn add(&mut self, changes: HashedChanges, rooted: &Rooted) {
         self.changes.append(changes);
-        for NodeChanges { trie, put, deleted } in nodes {
-            self.nodes.extend(deleted.iter().map(|key| ((*trie, *key), None)));
-            self.nodes.extend(put.iter().map(|(key, node)| ((*trie, *key), Some(node.to_vec()))));
-        }
+        let nodes = rooted.changes().map(|(key, node)| (key, node.map(<[u8]>::to_vec)));
+        self.nodes.extend(nodes);
     }
 }
 

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use alloy_primitives::B256;
-use trie::Folded;
+use trie::{Folded, NodeKey};
 
-use crate::{read_counters::ReadCounters, tries::NodeChanges};
+use crate::{
+    read_counters::ReadCounters,
+    tries::{NodeChanges, TrieId},
+};
 
 /// The state root after a batch, and the nodes that change with it.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +17,16 @@ pub struct Rooted {
     pub root: B256,
     /// Changes of the stored nodes, trie by trie.
     pub nodes: Vec<NodeChanges>,
+}
+
+impl Rooted {
+    /// Returns the key of each changed node, and the node; `None` if it is deleted.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = ((TrieId, NodeKey), Option<&[u8]>)> {
+        self.nodes.iter().flat_map(|NodeChanges { trie, put, deleted }| {
+            let deleted = deleted.iter().map(|key| ((*trie, *key), None));
+            deleted.chain(put.iter().map(|(key, node)| ((*trie, *key), Some(node))))
+        })
+    }
 }
 
 /// Work for the roots of all batches of a sample.

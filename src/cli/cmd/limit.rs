@@ -51,8 +51,8 @@ pub struct LimitArgs {
     /// The gas limit that operations would have to be priced for
     #[arg(long, value_name = "GAS", default_value = "200M")]
     pub target: String,
-    /// Gas limits of the header to try
-    #[arg(long, value_name = "LIST", default_value = "20M,60M,200M,640M")]
+    /// Gas limits of the header to try first
+    #[arg(long, value_name = "LIST", default_value = "20M,60M,640M")]
     pub limits: String,
     /// Slots of each state with storage [default: 8M]
     #[arg(long, value_name = "COUNT")]
@@ -148,7 +148,7 @@ fn limits(text: &str) -> Result<Vec<u64>, Failure> {
     if limits.len() < 2 {
         fail!(
             Code::Usage,
-            "--limits {text}: a line through times needs two limits or more, as in --limits 20M,60M,200M"
+            "--limits {text}: a line through times needs two limits or more, as in --limits 20M,60M,640M"
         );
     }
     Ok(limits)

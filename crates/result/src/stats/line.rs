@@ -36,9 +36,12 @@ pub struct Line {
     inverse_mean: f64,
     /// Sum of the squared distances of `1 / x` from its mean.
     squares: f64,
+    /// Least and largest x of the points.
+    pub ends: [f64; 2],
 }
 
-/// Where the upper bound of a line reaches a value, relative to a range of x.
+/// Where the upper bound of a line reaches a value, relative to a range of x that begins at the
+/// line's least point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Crossing {
     /// Below the range: the bound reaches the value at the first x already.
@@ -72,12 +75,19 @@ impl Line {
         let deviation = (residuals.map(|it| it * it).sum::<f64>() / (count - 2.0)).sqrt();
         let is_line =
             squares > 0.0 && [intercept, slope, deviation].iter().all(|it| it.is_finite());
-        is_line.then_some(Self { intercept, slope, deviation, count, inverse_mean, squares })
+        let xs = points.iter().map(|point| point.x);
+        let ends = [xs.clone().fold(f64::INFINITY, f64::min), xs.fold(0.0, f64::max)];
+        is_line.then_some(Self { intercept, slope, deviation, count, inverse_mean, squares, ends })
     }
 
     /// The expected value at `x`.
     pub fn at(&self, x: f64) -> f64 {
         self.intercept + self.slope * x
+    }
+
+    /// Returns the x at which the expected value is `y`; `None` if the line does not rise.
+    pub fn reaches(&self, y: f64) -> Option<f64> {
+        (self.slope > 0.0).then(|| (y - self.intercept) / self.slope)
     }
 
     /// Returns the bound that one further value at `x` stays below with a probability of 95 %.
@@ -99,9 +109,10 @@ impl Line {
         [self.slope - reach, self.slope + reach]
     }
 
-    /// Finds the least x from `first` to `last` at which [`Self::upper`] is `y` or more. This bound
-    /// is convex: it is below `y` from `first` to that x, and not below `y` beyond it.
-    pub fn crossing(&self, y: f64, [first, last]: [f64; 2]) -> Crossing {
+    /// Finds the least x from the least point to `last` at which [`Self::upper`] is `y` or more. This
+    /// bound is convex: it is below `y` up to that x, and not below `y` beyond it.
+    pub fn crossing(&self, y: f64, last: f64) -> Crossing {
+        let [first, _] = self.ends;
         if self.upper(first) >= y {
             return Crossing::Below;
         }
@@ -161,20 +172,17 @@ mod tests {
         })
     }
 
-    fn ends(points: &[Point]) -> [f64; 2] {
-        [points[0].x, points[points.len() - 1].x]
-    }
-
     #[test]
     fn a_line_without_scatter_is_found_and_crosses_where_it_does() {
         let points = [1.0, 2.0, 4.0, 8.0].map(|x| Point { x, y: 0.5 + 0.25 * x });
         let line = Line::fit(&points).unwrap();
         assert!((line.intercept - 0.5).abs() < 1e-12 && (line.slope - 0.25).abs() < 1e-12);
         assert!((line.upper(6.0) - 2.0).abs() < 1e-9, "no scatter, no distance");
-        let Crossing::At(x) = line.crossing(2.0, [1.0, 8.0]) else { panic!("it crosses") };
+        assert!((line.reaches(2.0).unwrap() - 6.0).abs() < 1e-9);
+        let Crossing::At(x) = line.crossing(2.0, 8.0) else { panic!("it crosses") };
         assert!((x - 6.0).abs() < 1e-6, "{x}");
-        assert_eq!(line.crossing(0.7, [1.0, 8.0]), Crossing::Below);
-        assert_eq!(line.crossing(3.0, [1.0, 8.0]), Crossing::Above);
+        assert_eq!(line.crossing(0.7, 8.0), Crossing::Below);
+        assert_eq!(line.crossing(3.0, 8.0), Crossing::Above);
     }
 
     #[test]
@@ -232,7 +240,7 @@ mod tests {
         fn the_bound_rises_where_sizes_double(points in scattered(), steps in 2..40_usize) {
             let line = Line::fit(&points).unwrap();
             prop_assume!(line.slope > 0.0);
-            let [first, last] = ends(&points);
+            let [first, last] = line.ends;
             let at = |step: usize| first + (2.0 * last - first) * step as f64 / steps as f64;
             for step in 1..=steps {
                 prop_assert!(line.upper(at(step)) > line.upper(at(step - 1)));
@@ -246,9 +254,9 @@ mod tests {
             share in 0.0..1.0_f64,
         ) {
             let line = Line::fit(&points).unwrap();
-            let [first, last] = ends(&points);
+            let [first, last] = line.ends;
             let between = |from: f64, to: f64| from + (to - from) * share;
-            match line.crossing(y, [first, last]) {
+            match line.crossing(y, last) {
                 Crossing::Below => prop_assert!(line.upper(first) >= y),
                 Crossing::Above => prop_assert!(line.upper(between(first, last)) < y),
                 Crossing::At(x) => {
