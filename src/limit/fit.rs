@@ -17,7 +17,7 @@ const NEAR: f64 = 0.15;
 /// Maximal ratio of a limit that a line gives and the largest block so far.
 const GROWTH_MAX: f64 = 4.0;
 /// Maximal number of runs of a design at limits that its line gives.
-const EXPECTED_COUNT_MAX: usize = 3;
+const LINE_RUN_COUNT_MAX: usize = 3;
 
 /// Parameters of a limit and of its price.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +35,14 @@ fn median_time_ns(block: &LimitBlock) -> Option<f64> {
 }
 
 /// Returns the line through the times of the sizes nearest to the deadline. They are as few as
-/// suffice: they span [`SPAN`], the line rises, and its bound at the smallest size keeps the
-/// deadline.
+/// suffice: they span [`SPAN`] and have the smallest size that missed the deadline. The line rises,
+/// and its bound at the smallest of them keeps the deadline.
 fn line(blocks: &[LimitBlock], deadline_ns: u64) -> Option<Line> {
     let distance = |block: &LimitBlock| {
         median_time_ns(block).map_or(f64::INFINITY, |ns| (ns / deadline_ns as f64).ln().abs())
     };
+    let missed = blocks.iter().filter(|block| !keeps(block, deadline_ns));
+    let missed = missed.map(|block| block.header_gas as f64).reduce(f64::min).unwrap_or(0.0);
     let mut blocks: Vec<_> = blocks.iter().map(|block| (distance(block), block)).collect();
     blocks.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let (mut points, mut line) = (Vec::new(), None);
@@ -50,7 +52,8 @@ fn line(blocks: &[LimitBlock], deadline_ns: u64) -> Option<Line> {
         line = Line::fit(&points);
         let suffices = |line: Line| {
             let [first, last] = line.ends;
-            last >= first * SPAN && line.slope > 0.0 && line.upper(first) < deadline_ns as f64
+            let reaches = last >= missed.max(first * SPAN);
+            reaches && line.slope > 0.0 && line.upper(first) < deadline_ns as f64
         };
         if line.is_some_and(suffices) {
             break;
@@ -75,13 +78,12 @@ fn placed_limit(
         return Some(below);
     }
     let line = line?;
-    let expected = line.reaches(deadline_ns as f64);
-    let expected = expected.filter(|gas| is_near(last, *gas) && *gas <= largest(limits));
-    let end = expected.unwrap_or(0.0).max(last.header_gas as f64);
-    let by_line = match line.crossing(deadline_ns as f64, end) {
+    // No limit is above all blocks that ran.
+    let is_within = line.reaches(deadline_ns as f64).is_some_and(|gas| gas <= largest(limits));
+    let by_line = match line.crossing(deadline_ns as f64, last.header_gas as f64) {
         Crossing::Below => return Some(below),
         Crossing::At(gas) => Some(gas as u64),
-        Crossing::Above => None,
+        Crossing::Above => is_within.then_some(last.header_gas),
     };
     let missed = missed.map(|index| blocks[index].header_gas);
     Some(match by_line.into_iter().chain(missed).min() {
@@ -92,27 +94,36 @@ fn placed_limit(
 
 /// Returns the next limit at which a design runs, by its blocks so far; `None` if they suffice. The
 /// first two blocks are of the first two of `limits`. Then the design runs where its line expects
-/// the deadline, until a block lies near that gas and took the time predicted. If the line expects
-/// the deadline above all `limits`, the design runs at the largest at once.
+/// the deadline, until a block near that gas took the time predicted, or is of stated size. If the
+/// line expects the deadline above all `limits`, the design runs at the largest at once.
 pub fn next_gas(blocks: &[LimitBlock], limits: &[u64], deadline_ns: u64) -> Option<u64> {
     if blocks.len() < 2 {
         return limits.get(blocks.len()).copied();
     }
     let last = blocks.iter().max_by_key(|block| block.header_gas)?;
-    let is_in_time = median_time_ns(last)? < deadline_ns as f64;
+    let is_in_time = keeps(last, deadline_ns);
     let mut higher = limits.iter().copied().filter(|limit| *limit > last.limit_gas && is_in_time);
-    let Some(line) = line(blocks, deadline_ns) else { return higher.next() };
+    let most = (last.header_gas as f64 * GROWTH_MAX) as u64;
+    let Some(line) = line(blocks, deadline_ns) else {
+        return higher.next().map(|gas| gas.min(most));
+    };
     if line.at(largest(limits)) < deadline_ns as f64 {
         return higher.next_back();
     }
     let gas = line.reaches(deadline_ns as f64).filter(|gas| *gas >= limits[0] as f64)?;
-    let expected_count = blocks.iter().filter(|block| is_of_line(block, limits)).count();
+    let line_run_count = blocks.iter().filter(|block| is_of_line(block, limits)).count();
     let is_done = match check(blocks, limits, gas, deadline_ns) {
         Some(check) => check.holds(),
         None => blocks.iter().any(|block| is_near(block, gas)),
     };
-    (!is_done && expected_count < EXPECTED_COUNT_MAX)
-        .then_some(gas.min(last.header_gas as f64 * GROWTH_MAX) as u64)
+    let next = most.min(gas as u64);
+    let has_run = blocks.iter().any(|block| block.limit_gas == next);
+    (!is_done && !has_run && line_run_count < LINE_RUN_COUNT_MAX).then_some(next)
+}
+
+/// Whether the median time of `block` keeps the deadline.
+fn keeps(block: &LimitBlock, deadline_ns: u64) -> bool {
+    median_time_ns(block).is_some_and(|ns| ns < deadline_ns as f64)
 }
 
 fn largest(limits: &[u64]) -> f64 {
@@ -123,7 +134,8 @@ fn is_near(block: &LimitBlock, gas: f64) -> bool {
     (gas / block.header_gas as f64 - 1.0).abs() < NEAR
 }
 
-/// Whether a line gave the limit of `block`: it is none of the stated `limits`.
+/// Whether a line gave the limit of `block`: it is none of `limits`, which are the stated ones and
+/// the halves of refused ones.
 fn is_of_line(block: &LimitBlock, limits: &[u64]) -> bool {
     !limits.contains(&block.limit_gas)
 }
@@ -242,7 +254,7 @@ mod tests {
         let mut blocks = vec![block(20, &[755, 765])];
         assert_eq!(next(&blocks), Some(60_000_000));
         blocks.push(block(60, &[1_870, 1_890]));
-        assert_eq!(next(&blocks), Some(100_000_000));
+        assert_eq!(next(&blocks), Some(99_999_999));
         blocks.push(block(100, &[2_970; 2]));
         assert_eq!(next(&blocks), None, "a block lies near");
         blocks[2] = block(100, &[2_700; 2]);
@@ -265,10 +277,20 @@ mod tests {
 
     #[test]
     fn a_limit_lies_near_the_last_run() {
-        // A limit may lie somewhat above the largest block.
+        // No limit lies above all blocks.
         let above = [block(20, &[755, 765]), block(60, &[1_870, 1_890]), block(95, &[2_790; 2])];
         assert_eq!((next(&above), of(&above).place), (None, Some(Place::Within)));
-        assert!((95_000_001..103_000_000).contains(&of(&above).limit_gas.unwrap()));
+        assert_eq!(of(&above).limit_gas, Some(95_000_000));
+        assert!((7_000_000..9_000_000).contains(&of(&above).half_width_gas.unwrap()));
+        // Nor above one that took four times the deadline, though two smaller ones are nearer to it.
+        let steep = [
+            block(20, &[1_195, 1_200, 1_205]),
+            block(60, &[1_200, 1_205, 1_210]),
+            block(640, &[12_700, 12_800, 12_900]),
+        ];
+        let then = next(&steep).unwrap();
+        assert!((100_000_000..200_000_000).contains(&then), "{then}");
+        assert!(of(&steep).limit_gas.unwrap() < 200_000_000, "{:?}", of(&steep));
         // Times scatter, and grow ever more slowly.
         let slower = [
             block(20, &[453, 453, 487]),

@@ -96,7 +96,7 @@ struct Climbing<'a> {
     ended: Option<String>,
 }
 
-/// Runs loads at ascending limits.
+/// Runs loads at the limits that `fit` asks for.
 #[derive(Debug)]
 pub struct Ladder<'a> {
     input: &'a LimitInput,

@@ -110,10 +110,10 @@ pub struct DesignLimit {
     pub gas_per_us: Option<f64>,
     /// 95 % confidence interval of `gas_per_us`.
     pub gas_per_us_ci95: Option<[f64; 2]>,
-    /// The blocks that the line through times and gas is fitted from, by ascending gas.
+    /// All blocks that ran, by ascending gas. The line goes through those near the deadline.
     pub blocks: Vec<LimitBlock>,
-    /// The last run where a line expected the deadline, beside its prediction by the other runs;
-    /// `null` without such a run.
+    /// The last run at a gas that a line gave, near the one where the final line expects the
+    /// deadline, beside its prediction by the other runs; `null` without such a run.
     pub check: Option<LimitCheck>,
 }
 

@@ -173,7 +173,9 @@ pub(crate) fn read_back<'r>(
     tries: &dyn Tries,
     batches: impl Iterator<Item = &'r Rooted>,
 ) -> Result<Option<Disagreement>, StoreError> {
-    let expected: BTreeMap<_, _> = batches.flat_map(Rooted::changes).collect();
+    // Of two batches that change a node, the later one counts.
+    let mut expected = BTreeMap::new();
+    expected.extend(batches.flat_map(Rooted::changes));
     let mut reader = tries.reader()?;
     let keys: Vec<_> = expected.keys().copied().collect();
     for keys in keys.chunks(KEYS_PER_CALL) {

@@ -20,7 +20,8 @@ pub struct Rooted {
 }
 
 impl Rooted {
-    /// Returns the key of each changed node, and the node; `None` if it is deleted.
+    /// Returns the key of each changed node, and the node; `None` if it is deleted. In each trie,
+    /// deleted ones come first.
     pub(crate) fn changes(&self) -> impl Iterator<Item = ((TrieId, NodeKey), Option<&[u8]>)> {
         self.nodes.iter().flat_map(|NodeChanges { trie, put, deleted }| {
             let deleted = deleted.iter().map(|key| ((*trie, *key), None));

@@ -51,7 +51,7 @@ pub struct LimitArgs {
     /// The gas limit that operations would have to be priced for
     #[arg(long, value_name = "GAS", default_value = "200M")]
     pub target: String,
-    /// Gas limits of the header to try first
+    /// Gas limits of the header: the first two run, the largest bounds the search
     #[arg(long, value_name = "LIST", default_value = "20M,60M,640M")]
     pub limits: String,
     /// Slots of each state with storage [default: 8M]

@@ -133,7 +133,7 @@ fn checks(rows: &[Row<'_>]) -> Section {
     let checked: Vec<_> = checked.collect();
     let heads = ["Load and design", "Gas of the header", "Median time", "Predicted", ""];
     let body = match checked.is_empty() {
-        true => "<p>None: no limit lies among those that were tried.</p>\n".to_owned(),
+        true => "<p>None: no run at a gas that a line gave lies near a limit.</p>\n".to_owned(),
         false => markup::table("Checks", &heads, &checked),
     };
     Section::new("checks", "Checks", lede, body, Vec::new())

@@ -73,10 +73,10 @@ impl Line {
         let slope = mean_rate - intercept * inverse_mean;
         let residuals = scaled.iter().map(|(inverse, rate)| rate - slope - intercept * inverse);
         let deviation = (residuals.map(|it| it * it).sum::<f64>() / (count - 2.0)).sqrt();
-        let is_line =
-            squares > 0.0 && [intercept, slope, deviation].iter().all(|it| it.is_finite());
         let xs = points.iter().map(|point| point.x);
         let ends = [xs.clone().fold(f64::INFINITY, f64::min), xs.fold(0.0, f64::max)];
+        let is_line =
+            ends[0] < ends[1] && [intercept, slope, deviation].iter().all(|it| it.is_finite());
         is_line.then_some(Self { intercept, slope, deviation, count, inverse_mean, squares, ends })
     }
 
@@ -210,7 +210,7 @@ mod tests {
         for points in [
             &[][..],
             &[at(1.0, 1.0), at(2.0, 2.0)],
-            &[at(2.0, 1.0), at(2.0, 2.0), at(2.0, 3.0)],
+            &[at(19_995_045.0, 1.0), at(19_995_045.0, 2.0), at(19_995_045.0, 3.0)],
             &[at(1.0, 1.0), at(2.0, 2.0), at(0.0, 3.0)],
             &[at(1.0, 1.0), at(2.0, 2.0), at(3.0, 0.0)],
             &[at(1.0, 1.0), at(2.0, f64::NAN), at(3.0, 2.0)],
