@@ -112,8 +112,8 @@ pub struct DesignLimit {
     pub gas_per_us_ci95: Option<[f64; 2]>,
     /// All blocks that ran, by ascending gas. The line goes through those near the deadline.
     pub blocks: Vec<LimitBlock>,
-    /// The last run at a gas that a line gave, near the one where the final line expects the
-    /// deadline, beside its prediction by the other runs; `null` without such a run.
+    /// The last run at a gas that a line gave, if the final line expects the deadline near it.
+    /// `null` without such a run.
     pub check: Option<LimitCheck>,
 }
 
