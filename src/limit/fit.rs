@@ -62,9 +62,9 @@ fn line(blocks: &[LimitBlock], deadline_ns: u64) -> Option<Line> {
     line
 }
 
-/// Finds the limit by `line`, and by `blocks` in ascending order: it is never above the gas of a
-/// block that missed the deadline. Returns its place among the tried sizes, and its gas; `None` if
-/// no block missed the deadline and there is no line.
+/// Finds the limit by `line`, and by `blocks` in ascending order. It is never above the gas of a
+/// block that missed the deadline, nor above all blocks. Returns its place among the tried sizes,
+/// and its gas; `None` if no block missed the deadline and there is no line.
 fn placed_limit(
     line: Option<&Line>,
     blocks: &[LimitBlock],
@@ -78,7 +78,6 @@ fn placed_limit(
         return Some(below);
     }
     let line = line?;
-    // No limit is above all blocks that ran.
     let is_within = line.reaches(deadline_ns as f64).is_some_and(|gas| gas <= largest(limits));
     let by_line = match line.crossing(deadline_ns as f64, last.header_gas as f64) {
         Crossing::Below => return Some(below),
@@ -168,8 +167,8 @@ pub fn limit(
     let expected = line.and_then(|line| line.reaches(deadline_ns as f64));
     let check = expected.and_then(|gas| check(&blocks, limits, gas, deadline_ns));
     blocks.sort_by_key(|block| block.header_gas);
-    let limit = placed_limit(line.as_ref(), &blocks, limits, deadline_ns);
-    let (place, limit_gas) = limit.unzip();
+    let placed = placed_limit(line.as_ref(), &blocks, limits, deadline_ns);
+    let (place, limit_gas) = placed.unzip();
     let rising = line.filter(|line| line.slope > 0.0);
     let slopes = rising.map(|line| line.slope_interval().map(|slope| slope.max(0.0)));
     let within = limit_gas.filter(|_| place == Some(Place::Within));
@@ -205,13 +204,13 @@ mod tests {
         gas_per_operation: 2_100.0,
     };
 
+    const LIMITS: [u64; 3] = [20_000_000, 60_000_000, 640_000_000];
+
     fn block(limit_mgas: u64, block_ms: &[u64]) -> LimitBlock {
         let limit_gas = limit_mgas * 1_000_000;
         let block_ns = block_ms.iter().map(|ms| ms * 1_000_000).collect();
         LimitBlock { limit_gas, header_gas: limit_gas, block_ns }
     }
-
-    const LIMITS: [u64; 3] = [20_000_000, 60_000_000, 640_000_000];
 
     fn of(blocks: &[LimitBlock]) -> DesignLimit {
         limit(Design::Sequential, blocks.to_vec(), &LIMITS, &PARAMETERS)
@@ -276,8 +275,8 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_lies_near_the_last_run() {
-        // No limit lies above all blocks.
+    fn a_limit_lies_among_the_blocks_near_the_deadline() {
+        // It is not above all blocks, though the line expects the deadline there.
         let above = [block(20, &[755, 765]), block(60, &[1_870, 1_890]), block(95, &[2_790; 2])];
         assert_eq!((next(&above), of(&above).place), (None, Some(Place::Within)));
         assert_eq!(of(&above).limit_gas, Some(95_000_000));

@@ -97,7 +97,7 @@ pub struct DesignLimit {
     /// nearest tried limit.
     pub limit_gas: Option<u64>,
     /// Half of the uncertain range: from the safe limit to the gas whose expected time is the
-    /// deadline. `null` outside of the tried limits.
+    /// deadline. `null` outside of the tried limits, and where no line rises.
     pub half_width_gas: Option<u64>,
     /// Factor on the operation's gas with which a block of the target limit would keep the
     /// deadline.
